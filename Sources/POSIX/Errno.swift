@@ -1,4 +1,4 @@
-package import Glibc
+import Glibc
 
 /// An error number of the system, errno(3).
 package struct Errno: RawRepresentable, Error, Hashable, Sendable {
