@@ -1,4 +1,4 @@
-package import Bytes
+import Bytes
 package import POSIX
 
 /// A failure of the lower filesystem, with what was tried on which object.
