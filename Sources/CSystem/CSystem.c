@@ -1,1 +1,113 @@
+#define _GNU_SOURCE
 #include "CSystem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+const int coffre_o_path = O_PATH, coffre_o_directory = O_DIRECTORY,
+          coffre_o_nofollow = O_NOFOLLOW, coffre_o_cloexec = O_CLOEXEC;
+
+int coffre_open(int directory, const char *path, int flags, unsigned mode) {
+  return openat(directory, path, flags, mode);
+}
+
+int coffre_fallocate(int fd, int mode, off_t offset, off_t length) {
+  return fallocate(fd, mode, offset, length);
+}
+
+int coffre_renameat2(int from, const char *name, int to, const char *newname, unsigned flags) {
+  return renameat2(from, name, to, newname, flags);
+}
+
+int coffre_prctl(int option, unsigned long value) { return prctl(option, value, 0, 0, 0); }
+
+int coffre_memfd_secret(void) {
+#ifdef SYS_memfd_secret
+  return (int)syscall(SYS_memfd_secret, O_CLOEXEC);
+#else
+  errno = ENOSYS;
+  return -1;
+#endif
+}
+
+int coffre_accept4(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC); }
+int coffre_syncfs(int fd) { return syncfs(fd); }
+
+int coffre_peer(int fd, int *pid, unsigned *uid, unsigned *gid) {
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return -1;
+  *pid = peer.pid;
+  *uid = peer.uid;
+  *gid = peer.gid;
+  return 0;
+}
+
+long coffre_getrandom(void *buffer, size_t length) { return getrandom(buffer, length, 0); }
+
+int coffre_limit_core(void) {
+  struct rlimit none = {0, 0};
+  return setrlimit(RLIMIT_CORE, &none);
+}
+
+int coffre_mlock(void *address, size_t length) { return mlock(address, length); }
+
+int coffre_advise_secret(void *address, size_t length) {
+  int taken = 0;
+  if (madvise(address, length, MADV_DONTDUMP) == 0) taken++;
+  if (madvise(address, length, MADV_WIPEONFORK) == 0) taken++;
+  return taken;
+}
+
+void coffre_rwlock_init(pthread_rwlock_t *lock) {
+  pthread_rwlockattr_t attributes;
+  pthread_rwlockattr_init(&attributes);
+  /* Readers would starve writers otherwise. No reader takes the same lock twice. */
+  pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+  pthread_rwlock_init(lock, &attributes);
+  pthread_rwlockattr_destroy(&attributes);
+}
+
+void coffre_cond_init(pthread_cond_t *condition) {
+  pthread_condattr_t attributes;
+  pthread_condattr_init(&attributes);
+  pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+  pthread_cond_init(condition, &attributes);
+  pthread_condattr_destroy(&attributes);
+}
+
+void coffre_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
+
+static _Thread_local struct coffre_slot slots[COFFRE_SLOTS];
+static pthread_key_t slot_key;
+static pthread_once_t slot_once = PTHREAD_ONCE_INIT;
+static void (*slot_destroy)(void *);
+
+static void slot_end(void *unused) {
+  (void)unused;
+  for (int i = 0; i < COFFRE_SLOTS; i++) {
+    if (slots[i].value != NULL) slot_destroy(slots[i].value);
+    slots[i].value = NULL;
+  }
+}
+
+static void slot_make(void) { pthread_key_create(&slot_key, slot_end); }
+
+struct coffre_slot *coffre_thread_slot(int index, void (*destroy)(void *)) {
+  if (slots[index].value == NULL) {
+    slot_destroy = destroy;
+    pthread_once(&slot_once, slot_make);
+    pthread_setspecific(slot_key, slots);
+  }
+  return &slots[index];
+}

@@ -41,4 +41,11 @@ package struct Errno: RawRepresentable, Error, Hashable, Sendable {
   package static let stale = Errno(rawValue: ESTALE)
   package static let overQuota = Errno(rawValue: EDQUOT)
   package static let tooBig = Errno(rawValue: E2BIG)
+
+  /// The system's own sentence for the number, strerror(3).
+  package var description: String {
+    var buffer = [CChar](repeating: 0, count: 128)
+    guard unsafe strerror_r(rawValue, &buffer, buffer.count) == 0 else { return "error \(rawValue)" }
+    return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
 }

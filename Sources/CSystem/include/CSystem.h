@@ -1,1 +1,34 @@
+// What Swift cannot import from glibc: variadic calls, macros, names behind _GNU_SOURCE, thread-local slots.
 #pragma once
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+int coffre_open(int directory, const char *path, int flags, unsigned mode);
+int coffre_fallocate(int fd, int mode, off_t offset, off_t length);
+int coffre_renameat2(int from, const char *name, int to, const char *newname, unsigned flags);
+int coffre_prctl(int option, unsigned long value);
+int coffre_memfd_secret(void);
+int coffre_accept4(int fd);
+int coffre_syncfs(int fd);
+int coffre_peer(int fd, int *pid, unsigned *uid, unsigned *gid);
+long coffre_getrandom(void *buffer, size_t length);
+int coffre_limit_core(void);
+int coffre_mlock(void *address, size_t length);
+/* MADV_DONTDUMP and MADV_WIPEONFORK; returns the number of advices the kernel took. */
+int coffre_advise_secret(void *address, size_t length);
+void coffre_rwlock_init(pthread_rwlock_t *lock);
+void coffre_cond_init(pthread_cond_t *condition);
+void coffre_name_thread(const char *name);
+
+/* One slot of each kind for the calling thread, released by `destroy` when the thread ends. */
+enum { COFFRE_SLOTS = 2 };
+struct coffre_slot {
+  void *value;
+  uint64_t owner;
+  uint64_t epoch;
+};
+struct coffre_slot *coffre_thread_slot(int index, void (*destroy)(void *));
+
+extern const int coffre_o_path, coffre_o_directory, coffre_o_nofollow, coffre_o_cloexec;

@@ -1,0 +1,186 @@
+import Bytes
+import POSIX
+
+/// The folder of a vault on a real filesystem.
+///
+/// Everything is opened relative to the folder's descriptor; links are not followed, and what is not a
+/// regular file is refused without waiting for it.
+package final class PosixDisk: Disk {
+  private let folder: Descriptor
+
+  /// Opens a folder that exists.
+  package init(path: String) throws(DiskError) {
+    do { folder = try System.open(path, [.directory]) } catch {
+      throw DiskError(errno: error, operation: "open", object: "")
+    }
+  }
+
+  package func open(_ name: String, writable: Bool) throws(DiskError) -> any DiskFile {
+    try attempt("open", name) { () throws(Errno) in
+      let flags: OpenFlags = writable ? .readWrite : .readOnly
+      return try file(name, flags.union([.noFollow, .nonBlocking]))
+    }
+  }
+
+  package func create(_ name: String) throws(DiskError) -> any DiskFile {
+    try attempt("create", name) { () throws(Errno) in
+      try file(name, [.readWrite, .create, .exclusive, .noFollow, .nonBlocking])
+    }
+  }
+
+  package func createFolder(_ name: String) throws(DiskError) {
+    try attempt("mkdir", name) { () throws(Errno) in
+      do throws(Errno) { try System.makeDirectory(name, in: folder, mode: 0o700) } catch {
+        guard error == .exists else { throw error }
+        // Something is there: it must be a folder.
+        _ = try System.open(name, in: folder, [.directory, .noFollow])
+      }
+    }
+  }
+
+  package func remove(_ name: String) throws(DiskError) {
+    try attempt("unlink", name) { () throws(Errno) in
+      let place = try place(of: name)
+      try System.remove(place.name, in: place.parent)
+    }
+  }
+
+  package func rename(_ name: String, to newName: String) throws(DiskError) {
+    try attempt("rename", name) { () throws(Errno) in
+      let old = try place(of: name)
+      let new = try place(of: newName)
+      try System.rename(old.name, in: old.parent, to: new.name, in: new.parent)
+    }
+  }
+
+  package func list(_ folder: String) throws(DiskError) -> [String] {
+    try attempt("readdir", folder) { () throws(Errno) in
+      try System.names(in: try directory(folder))
+    }
+  }
+
+  package func syncFolder(_ folder: String) throws(DiskError) {
+    try attempt("fsync", folder) { () throws(Errno) in
+      try System.fsync(try directory(folder))
+    }
+  }
+
+  package func space() throws(DiskError) -> DiskSpace {
+    try attempt("statvfs", "") { () throws(Errno) in
+      let space = try System.space(of: folder)
+      return DiskSpace(total: space.total, free: space.free)
+    }
+  }
+
+  /// Holds the vault's `lock` file, flock(2), until the returned token is released. EAGAIN if another
+  /// process holds it. The file is never replaced.
+  package func lock(exclusive: Bool) throws(DiskError) -> VaultLock {
+    try attempt("flock", "lock") { () throws(Errno) in
+      let descriptor: Descriptor
+      do throws(Errno) {
+        descriptor = try System.open(
+          "lock", in: folder, [.readWrite, .create, .noFollow, .nonBlocking])
+      } catch {
+        guard !exclusive, error == .readOnly || error == .accessDenied else { throw error }
+        descriptor = try System.open("lock", in: folder, [.noFollow, .nonBlocking])
+      }
+      try System.lock(descriptor, exclusive: exclusive)
+      return VaultLock(descriptor)
+    }
+  }
+
+  // MARK: - Parts
+
+  private func attempt<R: ~Copyable>(
+    _ operation: String, _ object: String, _ body: () throws(Errno) -> R
+  ) throws(DiskError) -> R {
+    do { return try body() } catch {
+      throw DiskError(errno: error, operation: operation, object: object)
+    }
+  }
+
+  private func directory(_ name: String) throws(Errno) -> Descriptor {
+    try System.open(name.isEmpty ? "." : name, in: folder, [.directory, .noFollow])
+  }
+
+  /// The folder a name is in, and the name there.
+  private struct Place: ~Copyable {
+    let parent: Descriptor
+    let name: String
+  }
+
+  private func place(of name: String) throws(Errno) -> Place {
+    let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+    switch parts.count {
+    case 1: return Place(parent: try directory(""), name: name)
+    case 2: return Place(parent: try directory(String(parts[0])), name: String(parts[1]))
+    default: preconditionFailure("a name has at most one slash")
+    }
+  }
+
+  private func file(_ name: String, _ flags: OpenFlags) throws(Errno) -> any DiskFile {
+    let place = try place(of: name)
+    let descriptor = try System.open(place.name, in: place.parent, flags)
+    guard try System.status(of: descriptor).isRegular else { throw .invalid }
+    return PosixFile(descriptor, name: name)
+  }
+}
+
+/// Keeps the vault locked while it lives.
+package final class VaultLock: Sendable {
+  private let descriptor: Descriptor
+  init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+}
+
+/// A regular file of the vault.
+final class PosixFile: DiskFile {
+  private let descriptor: Descriptor
+  private let name: String
+
+  init(_ descriptor: consuming Descriptor, name: String) {
+    self.descriptor = descriptor
+    self.name = name
+  }
+
+  func read(into span: inout MutableRawSpan, at offset: UInt64) throws(DiskError) -> Int {
+    do { return try System.read(descriptor, into: &span, at: offset) } catch {
+      throw DiskError(errno: error, operation: "pread", object: name)
+    }
+  }
+
+  func write(_ span: RawSpan, at offset: UInt64) throws(DiskError) {
+    do { try System.write(descriptor, span, at: offset) } catch {
+      throw DiskError(errno: error, operation: "pwrite", object: name)
+    }
+  }
+
+  func sync() throws(DiskError) {
+    do { try System.fdatasync(descriptor) } catch {
+      throw DiskError(errno: error, operation: "fdatasync", object: name)
+    }
+  }
+
+  func allocate(_ range: Range<UInt64>) throws(DiskError) {
+    do { try System.allocate(descriptor, range) } catch {
+      throw DiskError(errno: error, operation: "fallocate", object: name)
+    }
+  }
+
+  func punch(_ range: Range<UInt64>) throws(DiskError) -> Bool {
+    do { return try System.punch(descriptor, range) } catch {
+      throw DiskError(errno: error, operation: "fallocate", object: name)
+    }
+  }
+
+  func size() throws(DiskError) -> UInt64 {
+    do { return try System.status(of: descriptor).size } catch {
+      throw DiskError(errno: error, operation: "fstat", object: name)
+    }
+  }
+
+  func resize(_ size: UInt64) throws(DiskError) {
+    do { try System.resize(descriptor, to: size) } catch {
+      throw DiskError(errno: error, operation: "ftruncate", object: name)
+    }
+  }
+}

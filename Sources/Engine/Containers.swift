@@ -1,0 +1,163 @@
+import Bytes
+package import Disk
+import Format
+import POSIX
+
+/// The files that hold slots: 256 MiB each, in one folder or, for metadata, in two with the same content.
+///
+/// Slot n is at byte (n mod 65536) * 4096 of file n / 65536.
+package final class Containers: Sendable {
+  private let disk: any Disk
+  package let folders: [String]
+  private let open = Lock(OpenFiles())
+  private static let maximumOpen = 256
+
+  private struct OpenFiles {
+    var files: [String: (file: any DiskFile, used: UInt64)] = [:]
+    var clock: UInt64 = 0
+    var unsynced: Set<String> = []
+    var newNames = false
+  }
+
+  package init(disk: any Disk, folders: [String]) {
+    self.disk = disk
+    self.folders = folders
+  }
+
+  /// Reads whole slots from one copy. False if the container is missing or ends before them.
+  package func read(
+    _ slots: Range<UInt32>, copy: Int, into span: inout MutableRawSpan
+  ) throws(DiskError) -> Bool {
+    precondition(span.byteCount == slots.count * Layout.chunkSize)
+    let file: any DiskFile
+    do { file = try container(of: slots.lowerBound, copy: copy, create: false) } catch {
+      if error.errno == .noSuchFile { return false }
+      throw error
+    }
+    let count = try file.read(into: &span, at: Self.offset(of: slots.lowerBound))
+    return count == span.byteCount
+  }
+
+  /// Writes whole slots of one container to every copy. They last after `sync`.
+  package func write(_ span: RawSpan, at slot: UInt32) throws(DiskError) {
+    precondition(span.byteCount % Layout.chunkSize == 0)
+    precondition(
+      Int(slot % Layout.slotsPerContainer) + span.byteCount / Layout.chunkSize
+        <= Int(Layout.slotsPerContainer))
+    for copy in folders.indices { try write(span, at: slot, copy: copy) }
+  }
+
+  /// Writes whole slots of one copy.
+  package func write(_ span: RawSpan, at slot: UInt32, copy: Int) throws(DiskError) {
+    let file = try container(of: slot, copy: copy, create: true)
+    markUnsynced(slot, copy: copy)
+    try file.write(span, at: Self.offset(of: slot))
+  }
+
+  /// Makes everything written so far last. What failed to become durable is never synced again and
+  /// called good: the caller must stop writing.
+  package func sync() throws(DiskError) {
+    let (names, newNames) = open.withLock { state in
+      defer {
+        state.unsynced.removeAll()
+        state.newNames = false
+      }
+      return (state.unsynced, state.newNames)
+    }
+    for name in names.sorted() { try openFile(name, create: false).sync() }
+    if newNames { for folder in folders { try disk.syncFolder(folder) } }
+  }
+
+  /// Reserves room for slots in every copy, so that writing them finds space.
+  package func allocate(_ slots: Range<UInt32>) throws(DiskError) {
+    let start = Self.offset(of: slots.lowerBound)
+    let bytes = start..<(start + UInt64(slots.count * Layout.chunkSize))
+    for copy in folders.indices {
+      let file = try container(of: slots.lowerBound, copy: copy, create: true)
+      markUnsynced(slots.lowerBound, copy: copy)
+      try file.allocate(bytes)
+    }
+  }
+
+  /// Gives the space of slots back, where the lower filesystem can.
+  package func punch(_ slots: Range<UInt32>) throws(DiskError) {
+    let start = Self.offset(of: slots.lowerBound)
+    let bytes = start..<(start + UInt64(slots.count * Layout.chunkSize))
+    for copy in folders.indices {
+      let file = try container(of: slots.lowerBound, copy: copy, create: true)
+      markUnsynced(slots.lowerBound, copy: copy)
+      _ = try file.punch(bytes)
+    }
+  }
+
+  /// Slots that the first copy's files hold from slot 0 on without a gap.
+  package func backedSlots() throws(DiskError) -> UInt32 {
+    var slots: UInt32 = 0
+    while slots <= UInt32.max - Layout.slotsPerContainer {
+      var smallest = UInt64.max
+      for copy in folders.indices {
+        do {
+          let size = try container(of: slots, copy: copy, create: false).size()
+          smallest = min(smallest, size)
+        } catch {
+          if error.errno == .noSuchFile { return slots }
+          throw error
+        }
+      }
+      let whole = min(smallest / UInt64(Layout.chunkSize), UInt64(Layout.slotsPerContainer))
+      slots += UInt32(whole)
+      if whole < UInt64(Layout.slotsPerContainer) { break }
+    }
+    return slots
+  }
+
+  package static func name(of slot: UInt32, in folder: String) -> String {
+    let number = String(slot / Layout.slotsPerContainer, radix: 16)
+    return folder + "/" + String(repeating: "0", count: 4 - number.count) + number
+  }
+
+  private static func offset(of slot: UInt32) -> UInt64 {
+    UInt64(slot % Layout.slotsPerContainer) * UInt64(Layout.chunkSize)
+  }
+
+  private func markUnsynced(_ slot: UInt32, copy: Int) {
+    let name = Self.name(of: slot, in: folders[copy])
+    open.withLock { _ = $0.unsynced.insert(name) }
+  }
+
+  private func container(
+    of slot: UInt32, copy: Int, create: Bool
+  ) throws(DiskError) -> any DiskFile {
+    try openFile(Self.name(of: slot, in: folders[copy]), create: create)
+  }
+
+  private func openFile(_ name: String, create: Bool) throws(DiskError) -> any DiskFile {
+    try open.withLock { state throws(DiskError) in
+      state.clock += 1
+      if let entry = state.files[name] {
+        state.files[name] = (entry.file, state.clock)
+        return entry.file
+      }
+      if state.files.count >= Self.maximumOpen { Self.closeOldest(&state) }
+      let file: any DiskFile
+      do throws(DiskError) { file = try disk.open(name, writable: true) } catch {
+        if error.errno == .readOnly || error.errno == .accessDenied {
+          file = try disk.open(name, writable: false)
+        } else {
+          guard create, error.errno == .noSuchFile else { throw error }
+          file = try disk.create(name)
+          state.newNames = true
+        }
+      }
+      state.files[name] = (file, state.clock)
+      return file
+    }
+  }
+
+  /// An object with unsynced writes is never closed: its failure would go unseen.
+  private static func closeOldest(_ state: inout OpenFiles) {
+    let oldest = state.files.filter { !state.unsynced.contains($0.key) }
+      .min { $0.value.used < $1.value.used }
+    if let oldest { state.files[oldest.key] = nil }
+  }
+}

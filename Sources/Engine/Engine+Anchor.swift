@@ -1,0 +1,61 @@
+import Bytes
+import Crypto
+import Format
+
+extension Engine {
+  /// Refuses a vault that is older than, or a fork of, what this machine has seen.
+  static func checkAnchor(
+    _ anchor: AnchorFile?, _ chain: inout Chain, _ store: PageStore, _ options: EngineOptions,
+    _ warnings: inout [OpenWarning]
+  ) throws(EngineError) {
+    guard let anchor else { return }
+    guard let (known, counter) = anchor.read() else {
+      warnings.append(.firstUse)
+      return
+    }
+    chain.anchorCounter = counter
+    do { try check(known, chain, store, options) } catch {
+      switch error {
+      case .older, .forked, .olderConfiguration:
+        guard options.acceptOlder || options.readOnly else { throw error }
+        warnings.append(.olderAccepted)
+        // The discarded line may have gone further than the accepted one: stay above both.
+        chain.root.generation = max(chain.root.generation, known.generation)
+      default: throw error
+      }
+    }
+  }
+
+  private static func check(
+    _ known: AnchorRecord, _ chain: Chain, _ store: PageStore, _ options: EngineOptions
+  ) throws(EngineError) {
+    let root = chain.root
+    if known.configurationGeneration > options.configurationGeneration {
+      throw .olderConfiguration(
+        presented: options.configurationGeneration, known: known.configurationGeneration)
+    }
+    if root.session == known.session {
+      if root.generation < known.generation {
+        throw .older(presented: root.generation, known: known.generation)
+      }
+      if root.generation == known.generation, chain.rootTag != known.rootTag { throw .forked }
+      return
+    }
+    if root.generation < known.generation {
+      throw .older(presented: root.generation, known: known.generation)
+    }
+    // The known session must be in the lineage, and the next one must have begun after that point.
+    var following: UInt64?
+    for index in stride(from: Int(root.lineageCount) - 1, through: 0, by: -1) {
+      let page = try store.pageForWriter(PageID(.lineage, UInt32(index / 128)))
+      let offset = (index % 128) * 32
+      let started = page.bytes.load(UInt64.self, at: offset + 16)
+      if page.bytes.equals(known.session, at: offset) {
+        guard let following, following > known.generation else { throw .forked }
+        return
+      }
+      following = started
+    }
+    throw .forked
+  }
+}

@@ -1,0 +1,196 @@
+import Bytes
+import Crypto
+import Disk
+import Format
+import POSIX
+
+extension Engine {
+  func segmentCodec(_ number: UInt64) -> SegmentCodec {
+    let name = SegmentName(number: number, seed: Random.bytes(32))
+    return master.withSecret { SegmentCodec(name, master: $0, vault: vault) }
+  }
+
+  /// Writes a new root that describes everything framed so far. Readers and writers go on meanwhile.
+  ///
+  /// The order is invariant I6: switch the journal; write pages to slots the old root does not name; sync; write
+  /// the older root copy; sync; the other; sync; anchor; only then let go of what the old root named. If
+  /// it throws, the old root and the segments stay valid.
+  package func checkpoint() throws(EngineError) {
+    try checkpointing.withLock { chain throws(EngineError) in
+      try checkWritable()
+      do throws(EngineError) { try checkpoint(&chain) } catch {
+        if case .disk(let failure) = error, failure.errno != .noSpace, failure.errno != .overQuota {
+          turnReadOnly("a checkpoint failed: \(failure.errno.description)")
+        }
+        throw error
+      }
+    }
+  }
+
+  /// What a checkpoint describes.
+  struct Snapshot {
+    var pages: [PageID: Page?]
+    var segment: SegmentName
+    var firstSequence: UInt64
+    var previous: Tag
+    var oldSegments: [UInt64]
+  }
+
+  private func checkpoint(_ chain: inout Chain) throws(EngineError) {
+    try writeCheckpoint(&chain, try takeSnapshot())
+  }
+
+  func writeCheckpoint(_ chain: inout Chain, _ snapshot: Snapshot) throws(EngineError) {
+    var plan = try CheckpointPlan(
+      store: store, allocator: metaAllocator, snapshot: snapshot.pages)
+    do {
+      try data.containers.sync()
+      try plan.seal(with: store.key) { (buffer, range, slot) throws(DiskError) in
+        try meta.write(buffer.bytes(in: range), at: slot)
+      }
+      try meta.sync()
+    } catch {
+      plan.giveBack()
+      throw .disk(error)
+    }
+    let wiped = Self.ranges(plan.freed)
+    let root = nextRoot(chain, snapshot, plan)
+    let copy = roots.seal(root)
+    do throws(EngineError) {
+      try appendWipes(wiped, generation: root.generation)
+      do throws(DiskError) {
+        try roots.write(copy, to: chain.olderCopy)
+        try roots.write(copy, to: 1 - chain.olderCopy)
+      } catch { throw .disk(error) }
+    } catch {
+      // The new root may be durable: its slots must not be written again by this session.
+      turnReadOnly("writing the root failed")
+      throw error
+    }
+    chain.root = root
+    chain.rootTag = copy.tag
+    writeAnchor(&chain)
+    finish(plan, snapshot, wiped)
+  }
+
+  /// Switches the journal and notes what the new root is to describe, with the writer held.
+  private func takeSnapshot() throws(EngineError) -> Snapshot {
+    guard let journal else { throw .readOnly("the vault is mounted read-only") }
+    let spare = try createSegment()
+    return try writer.withLock { writer throws(EngineError) in
+      let old = writer.segments
+      try enter(spare, &writer)
+      let position = journal.position
+      data.allocator.beginCheckpoint()
+      return Snapshot(
+        pages: store.snapshot(), segment: spare.codec.name, firstSequence: position.sequence,
+        previous: position.previous, oldSegments: old)
+    }
+  }
+
+  private func nextRoot(
+    _ chain: Chain, _ snapshot: Snapshot, _ plan: CheckpointPlan
+  ) -> RootRecord {
+    var root = chain.root
+    root.generation += 1
+    root.metadataSeals += UInt64(plan.slots.count)
+    root.segment = snapshot.segment
+    root.firstSequence = snapshot.firstSequence
+    root.previousTagLow = snapshot.previous.low
+    root.previousTagHigh = snapshot.previous.high
+    root.usedMetaSlots =
+      root.usedMetaSlots + UInt64(plan.taken.count) - UInt64(plan.freed.count)
+    root.tops = plan.tops
+    return root
+  }
+
+  /// The frame that says which slots to overwrite once the root is durable, so that a crash does not
+  /// leave old metadata behind (I2).
+  private func appendWipes(
+    _ ranges: [Range<UInt32>], generation: UInt64
+  ) throws(EngineError) {
+    guard let journal else { return }
+    var rest = ranges[...]
+    repeat {
+      let piece = Array(rest.prefix(4096))
+      rest = rest.dropFirst(4096)
+      try writer.withLock { writer throws(EngineError) in
+        JournalRecord.encodeWipe(generation: generation, piece, to: &writer.records)
+        defer { writer.records.clear() }
+        if !journal.fits(writer.records.count) { try startSegment(&writer) }
+        do throws(DiskError) { _ = try journal.append(writer.records.buffer, writer.records.count) } catch {
+          throw .disk(error)
+        }
+      }
+    } while !rest.isEmpty
+    do { try journal.sync(through: journal.appendedSequence) } catch { throw .disk(error) }
+  }
+
+  func writeAnchor(_ chain: inout Chain) {
+    guard let anchor else { return }
+    chain.anchorCounter += 1
+    let record = AnchorRecord(
+      generation: chain.root.generation, session: chain.root.session, rootTag: chain.rootTag,
+      configurationGeneration: chain.root.configurationGeneration)
+    do {
+      try anchor.write(record, counter: chain.anchorCounter)
+      chain.anchorFailed = false
+    } catch { chain.anchorFailed = true }
+  }
+
+  /// After the root is durable in both copies.
+  private func finish(_ plan: CheckpointPlan, _ snapshot: Snapshot, _ wiped: [Range<UInt32>]) {
+    var tables: [PageID: Page] = [:]
+    for (id, buffer) in plan.staged { tables[id] = Page(buffer) }
+    store.install(snapshot.pages, tables: tables, tops: plan.tops)
+    for slots in plan.taken { metaAllocator.confirm(slots) }
+    for slot in plan.freed { try? metaAllocator.release(slot..<(slot + 1)) }
+    metaAllocator.beginCheckpoint()
+    metaAllocator.finishCheckpoint { _ in wipe(wiped) }
+    data.allocator.finishCheckpoint { freed in
+      for slots in Self.ranges(freed) where slots.count >= 16 {
+        try? data.containers.punch(slots)
+      }
+    }
+    writer.withLock { $0.segments.removeAll { snapshot.oldSegments.contains($0) } }
+    for number in snapshot.oldSegments { try? disk.remove(SegmentCodec.fileName(number)) }
+    health.withLock { health in
+      health.metaUsed += UInt64(plan.taken.count)
+      health.metaUsed -= UInt64(plan.freed.count)
+      health.checkpoints += 1
+    }
+  }
+
+  /// Overwrites freed metadata slots in both copies, so that what they held is gone.
+  func wipe(_ ranges: [Range<UInt32>]) {
+    let zeros = Buffer(count: 64 * Layout.chunkSize)
+    for range in ranges {
+      var start = range.lowerBound
+      while start < range.upperBound {
+        let end = min(range.upperBound, start + 64)
+        try? meta.write(
+          zeros.bytes(in: 0..<((Int(end - start)) * Layout.chunkSize)), at: start)
+        start = end
+      }
+    }
+  }
+
+  package static func ranges(_ slots: [UInt32]) -> [Range<UInt32>] {
+    ranges(slots.map { $0..<($0 + 1) })
+  }
+
+  /// Sorts and joins ranges, each within one container.
+  static func ranges(_ pieces: [Range<UInt32>]) -> [Range<UInt32>] {
+    var joined: [Range<UInt32>] = []
+    for piece in pieces.sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = joined.last, last.upperBound == piece.lowerBound,
+        piece.lowerBound % Layout.slotsPerContainer != 0
+      {
+        joined[joined.count - 1] = last.lowerBound..<piece.upperBound
+      } else {
+        joined.append(piece)
+      }
+    }
+    return joined
+  }
+}

@@ -1,0 +1,192 @@
+import Bytes
+import Disk
+import Format
+import POSIX
+
+extension Engine {
+  /// Runs a change of the metadata, whole or not at all, and appends its frame before it returns.
+  ///
+  /// What `body` throws undoes it. `frees` says that it gives space back: it may use the reserve.
+  /// The sequence is for `sync(through:)`; 0 if nothing changed.
+  @discardableResult
+  package func transact<R>(
+    frees: Bool = false, _ body: (Transaction) throws(EngineError) -> R
+  ) throws(EngineError) -> (result: R, sequence: UInt64) {
+    try makeRoom(frees: frees)
+    let (result, sequence, isDue) = try writer.withLock { writer throws(EngineError) in
+      let transaction = Transaction(
+        store: store, nextPage: writer.nextPage, nextInode: writer.nextInode)
+      let result = try body(transaction)
+      if transaction.isEmpty { return (result, UInt64(0), false) }
+      let sequence = try commit(transaction, &writer)
+      writer.nextPage = transaction.nextPage
+      writer.nextInode = transaction.nextInode
+      return (result, sequence, isCheckpointDue)
+    }
+    if isDue { requestCheckpoint() }
+    return (result, sequence)
+  }
+
+  /// Reads pages of one moment.
+  package func read<R>(
+    _ body: (CommittedPages) throws(EngineError) -> R
+  ) throws(EngineError) -> R {
+    try store.tree.withRead { () throws(EngineError) in try body(CommittedPages(store: store)) }
+  }
+
+  private var isCheckpointDue: Bool {
+    (journal?.filled ?? 0) * 2 > UInt64(options.journalSegmentBytes)
+      || store.dirtyCount > Self.dirtyLimit
+  }
+
+  /// Pages changed since the last root at which a checkpoint starts: 16 MiB.
+  static let dirtyLimit = 4096
+
+  private func commit(
+    _ transaction: Transaction, _ writer: inout Writer
+  ) throws(EngineError) -> UInt64 {
+    guard let journal else { throw .readOnly("the vault is mounted read-only") }
+    try checkWritable()
+    encode(transaction, &writer.records)
+    defer { writer.records.clear() }
+    precondition(writer.records.count <= Journal.maximumPayload - SegmentCodec.preludeSize)
+    if !journal.fits(writer.records.count) { try startSegment(&writer) }
+    for slots in transaction.released { try data.allocator.release(slots) }
+    let sequence: UInt64
+    do { sequence = try journal.append(writer.records.buffer, writer.records.count) } catch {
+      turnReadOnly("writing the journal failed: \(error.errno.description)")
+      throw .disk(error)
+    }
+    store.publish(transaction.published)
+    for slots in transaction.taken { data.allocator.confirm(slots) }
+    return sequence
+  }
+
+  private func encode(_ transaction: Transaction, _ writer: inout ByteWriter) {
+    for id in transaction.dropped { JournalRecord.encodeDrop(id, to: &writer) }
+    for (id, draft) in transaction.drafts {
+      if draft.isFresh { JournalRecord.encodeFresh(id, to: &writer) }
+      for range in draft.ranges {
+        JournalRecord.encodeWrite(
+          id, offset: range.lowerBound, of: draft.bytes, length: range.count, to: &writer)
+      }
+    }
+    for image in transaction.images {
+      JournalRecord.encodeImage(
+        slot: image.slot, of: image.bytes, at: image.offset, to: &writer)
+    }
+  }
+
+  /// Goes on in a new segment; the frames so far stay valid until a root contains them.
+  func startSegment(_ writer: inout Writer) throws(EngineError) {
+    let spare = try createSegment()
+    try enter(spare, &writer)
+  }
+
+  /// A segment with its keys, whose file and name are durable.
+  func createSegment() throws(EngineError) -> (codec: SegmentCodec, file: any DiskFile) {
+    let number = segmentNumbers.withLock { next in
+      defer { next += 1 }
+      return next
+    }
+    do {
+      let file = try Journal.createSegment(number, bytes: options.journalSegmentBytes, on: disk)
+      return (segmentCodec(number), file)
+    } catch {
+      if error.errno == .noSpace || error.errno == .overQuota {
+        throw .noSpace("no room for the journal")
+      }
+      throw .disk(error)
+    }
+  }
+
+  /// Names the segment in the journal and writes there from now on.
+  func enter(
+    _ segment: (codec: SegmentCodec, file: any DiskFile), _ writer: inout Writer
+  ) throws(EngineError) {
+    guard let journal else { preconditionFailure("a read-only engine has no segments") }
+    do { try journal.switchTo(segment.codec, segment.file) } catch {
+      turnReadOnly("writing the journal failed: \(error.errno.description)")
+      throw .disk(error)
+    }
+    writer.segments.append(segment.codec.name.number)
+  }
+
+  /// Makes a frame and all before it durable.
+  package func sync(through sequence: UInt64) throws(EngineError) {
+    guard let journal, sequence > 0 else { return }
+    do { try journal.sync(through: sequence) } catch {
+      turnReadOnly("a sync of the journal failed: \(error.errno.description)")
+      throw .disk(error)
+    }
+  }
+
+  /// Makes every frame appended so far durable.
+  package func syncJournal() throws(EngineError) {
+    guard let journal else { return }
+    try sync(through: journal.appendedSequence)
+  }
+
+  /// Makes every data slot written so far durable.
+  package func syncData() throws(EngineError) {
+    do { try data.containers.sync() } catch {
+      turnReadOnly("a sync of file contents failed: \(error.errno.description)")
+      throw .disk(error)
+    }
+  }
+
+  /// Credits (I8): room in the metadata space for the checkpoint that a change will cause is there
+  /// before the change is accepted.
+  private func makeRoom(frees: Bool) throws(EngineError) {
+    try checkWritable()
+    let need = UInt64(store.dirtyCount + 64) * 2 + (frees ? 0 : Self.metaReserve)
+    if metaFree >= need { return }
+    if growMeta(by: need) { return }
+    try checkpoint()
+    let again = UInt64(store.dirtyCount + 64) * 2 + (frees ? 0 : Self.metaReserve)
+    guard metaFree >= again || growMeta(by: again) else {
+      throw .noSpace("no room for metadata")
+    }
+  }
+
+  /// Slots that only deletion may use: 2 MiB.
+  static let metaReserve: UInt64 = 512
+
+  private var metaFree: UInt64 {
+    let used = health.withLock { $0.metaUsed } + UInt64(metaAllocator.heldCount) + 1
+    let limit = metaAllocator.limit
+    return limit > used ? limit - used : 0
+  }
+
+  /// Reserves more metadata slots on the lower filesystem.
+  func growMeta(by slots: UInt64) -> Bool {
+    let start = metaAllocator.limit
+    let step = max(slots, 256, min(start / 8, 16384))
+    let containerEnd =
+      (start / UInt64(Layout.slotsPerContainer) + 1) * UInt64(Layout.slotsPerContainer)
+    let end = min(start + step, containerEnd)
+    guard end <= UInt64(UInt32.max) else { return false }
+    do {
+      try meta.allocate(UInt32(start)..<UInt32(end))
+      metaAllocator.limit = end
+      return true
+    } catch { return false }
+  }
+}
+
+extension Transaction {
+  /// What becomes the newest when the frame is appended.
+  var published: [PageID: Page?] {
+    var pages: [PageID: Page?] = [:]
+    for (id, draft) in drafts { pages[id] = .some(Page(draft.bytes)) }
+    for id in dropped { pages[id] = .some(nil) }
+    return pages
+  }
+}
+
+extension Engine {
+  /// What the lower filesystem has free, in bytes.
+  package func freeBytes() throws(EngineError) -> UInt64 {
+    do { return try disk.space().free } catch { throw .disk(error) }
+  }
+}

@@ -1,0 +1,233 @@
+import Bytes
+package import Crypto
+package import Disk
+import Format
+import POSIX
+
+extension Engine {
+  static let folders = ["data", "meta-a", "meta-b", "journal"]
+
+  /// Makes the folders, the first segment and both roots of an empty vault.
+  ///
+  /// What a killed attempt left behind is removed first; the caller writes the configuration last.
+  package static func create(
+    on disk: any Disk, master: borrowing SecretBytes, vault: [UInt8], options: EngineOptions
+  ) throws(EngineError) {
+    precondition(vault.count == 16)
+    do {
+      for folder in folders {
+        try disk.createFolder(folder)
+        for name in try disk.list(folder) { try disk.remove(folder + "/" + name) }
+        try disk.syncFolder(folder)
+      }
+      let name = SegmentName(number: 1, seed: Random.bytes(32))
+      _ = try Journal.createSegment(1, bytes: options.journalSegmentBytes, on: disk)
+      var root = RootRecord()
+      root.generation = 1
+      root.session = Random.bytes(16)
+      root.configurationGeneration = options.configurationGeneration
+      root.metadataSeed = Random.bytes(32)
+      root.segment = name
+      let roots = RootFiles(disk: disk, master: master, vault: vault)
+      let copy = roots.seal(root)
+      try roots.write(copy, to: 0)
+      try roots.write(copy, to: 1)
+      try disk.syncFolder("")
+    } catch {
+      if error.errno == .noSpace { throw .noSpace("no room for a new vault") }
+      throw .disk(error)
+    }
+  }
+
+  /// Opens a vault: takes the newest true root, checks it against the anchor, replays the journal; then,
+  /// unless read-only, writes a new root with a segment of this session's own.
+  package static func open(
+    on disk: any Disk, master: borrowing SecretBytes, vault: [UInt8], options: EngineOptions,
+    anchor anchorDisk: (any Disk)?
+  ) throws(EngineError) -> Engine {
+    let roots = RootFiles(disk: disk, master: master, vault: vault)
+    var (chain, warnings) = try newestRoot(roots, options)
+    let anchor = anchorDisk.map { AnchorFile(disk: $0, master: master, vault: vault) }
+    let parts = try assemble(
+      disk, master, vault, options, roots: roots, anchor: anchor, root: chain.root)
+    try checkAnchor(anchor, &chain, parts.store, options, &warnings)
+    if !options.readOnly && warnings.contains(.rootCopyHealed) {
+      try equalise(roots, chain)
+    }
+    var recovery = Recovery(
+      disk: disk, vault: vault, store: parts.store, data: parts.data,
+      readOnly: options.readOnly, root: chain.root)
+    try recovery.run(master: master)
+    if recovery.hasChanges { warnings.append(.recovered(frames: recovery.frames)) }
+    return try finishOpening(parts, chain, warnings, recovery)
+  }
+
+  private static func newestRoot(
+    _ roots: RootFiles, _ options: EngineOptions
+  ) throws(EngineError) -> (Chain, [OpenWarning]) {
+    let copies = [try roots.read(0), try roots.read(1)]
+    let best = copies.indices.filter { copies[$0] != nil }.max { left, right in
+      (copies[left]?.record.generation ?? 0) < (copies[right]?.record.generation ?? 0)
+    }
+    guard let best, let copy = copies[best] else { throw .damaged("both copies of the root") }
+    let other = copies[1 - best]
+    let equal = other.map { $0.record.generation == copy.record.generation } ?? false
+    if copy.record.configurationGeneration > options.configurationGeneration {
+      throw .olderConfiguration(
+        presented: options.configurationGeneration, known: copy.record.configurationGeneration)
+    }
+    let chain = Chain(
+      root: copy.record, rootTag: copy.tag, olderCopy: 1 - best, anchorCounter: 0)
+    return (chain, equal ? [] : [.rootCopyHealed])
+  }
+
+  /// Makes the other copy of the root the same as the newest, before anything else is written (I6).
+  private static func equalise(_ roots: RootFiles, _ chain: Chain) throws(EngineError) {
+    guard let copy = try roots.read(1 - chain.olderCopy) else {
+      throw .damaged("both copies of the root")
+    }
+    do { try roots.write(copy, to: chain.olderCopy) } catch { throw .disk(error) }
+  }
+
+  private static func assemble(
+    _ disk: any Disk, _ master: borrowing SecretBytes, _ vault: [UInt8], _ options: EngineOptions,
+    roots: RootFiles, anchor: AnchorFile?, root: RootRecord
+  ) throws(EngineError) -> EngineParts {
+    let meta = Containers(disk: disk, folders: ["meta-a", "meta-b"])
+    let seed = Buffer(root.metadataSeed)
+    let store = PageStore(
+      containers: meta,
+      key: KeyDerivation.derive(.metadata, from: master, vault: vault, context: seed.bytes),
+      tops: root.tops, cachePages: options.cacheBytes / Layout.chunkSize,
+      heals: !options.readOnly)
+    let backed: UInt32
+    do { backed = try meta.backedSlots() } catch { throw .disk(error) }
+    let data = DataSpace(
+      containers: Containers(disk: disk, folders: ["data"]),
+      allocator: SlotAllocator(limit: UInt64(UInt32.max), read: reader(of: .dataMap, store)))
+    return EngineParts(
+      disk: disk, options: options, vault: vault, master: SecretBox(master.clone()), roots: roots,
+      anchor: anchor, meta: meta,
+      metaAllocator: SlotAllocator(limit: UInt64(backed), read: reader(of: .metaMap, store)),
+      journal: nil, store: store, data: data, warnings: [], writer: Writer(),
+      nextSegment: root.segment.number + 1,
+      chain: Chain(
+        root: root, rootTag: Tag(low: 0, high: 0), olderCopy: 0, anchorCounter: 0),
+      health: Health(metaUsed: root.usedMetaSlots))
+  }
+
+  private static func reader(
+    of file: MetadataFile, _ store: PageStore
+  ) -> SlotAllocator.MapReader {
+    { (index) throws(EngineError) in
+      let page = try store.pageForWriter(PageID(file, index))
+      return (0..<512).map { page.bytes.load(UInt64.self, at: $0 * 8) }
+    }
+  }
+
+  private static func finishOpening(
+    _ parts: EngineParts, _ chain: Chain, _ warnings: [OpenWarning], _ recovery: Recovery
+  ) throws(EngineError) -> Engine {
+    var parts = parts
+    parts.chain = chain
+    parts.warnings = warnings
+    if parts.options.readOnly {
+      parts.health.readOnly = "the vault is mounted read-only"
+      return Engine(parts)
+    }
+    let leftovers = try removeLeftovers(parts.disk, keeping: recovery.segments)
+    parts.nextSegment = max(parts.nextSegment, leftovers + 1, (recovery.segments.max() ?? 0) + 1)
+    // The first frame of this session goes to a segment of its own, named by the root written next.
+    let number = parts.nextSegment
+    parts.nextSegment += 1
+    let name = SegmentName(number: number, seed: Random.bytes(32))
+    let codec = parts.master.withSecret { SegmentCodec(name, master: $0, vault: parts.vault) }
+    do {
+      let file = try Journal.createSegment(
+        number, bytes: parts.options.journalSegmentBytes, on: parts.disk)
+      parts.journal = Journal(
+        disk: parts.disk, segment: (codec, file),
+        segmentBytes: parts.options.journalSegmentBytes,
+        nextSequence: recovery.lastSequence + 1, previous: recovery.lastTag)
+    } catch {
+      if error.errno == .noSpace { throw .noSpace("no room to start a journal") }
+      throw .disk(error)
+    }
+    let engine = Engine(parts)
+    try engine.beginSession(name, recovery)
+    return engine
+  }
+
+  /// Journal files that no root names: a killed session's spare. Returns the highest number seen.
+  private static func removeLeftovers(
+    _ disk: any Disk, keeping segments: [UInt64]
+  ) throws(EngineError) -> UInt64 {
+    let kept = Set(segments.map { SegmentCodec.fileName($0) })
+    var highest: UInt64 = 0
+    do {
+      for name in try disk.list("journal") {
+        highest = max(highest, UInt64(name, radix: 16) ?? 0)
+        if !kept.contains("journal/" + name) { try? disk.remove("journal/" + name) }
+      }
+    } catch { throw .disk(error) }
+    return highest
+  }
+
+  /// Writes the first root of this session: the recovered state, a new lineage entry, the new segment.
+  private func beginSession(
+    _ segment: SegmentName, _ recovery: Recovery
+  ) throws(EngineError) {
+    wipe(recovery.wipes)
+    try checkpointing.withLock { chain throws(EngineError) in
+      chain.root.session = Random.bytes(16)
+      if recovery.hasChanges { chain.root.uncleanStops += 1 }
+      try appendLineage(&chain)
+      let need = UInt64(store.dirtyCount + 64) * 3
+      while metaAllocator.limit < chain.root.usedMetaSlots + need + Self.metaReserve {
+        guard growMeta(by: need + Self.metaReserve) else {
+          throw .noSpace("no room for metadata")
+        }
+      }
+      let snapshot = Snapshot(
+        pages: store.snapshot(), segment: segment, firstSequence: recovery.lastSequence + 1,
+        previous: recovery.lastTag, oldSegments: recovery.segments)
+      writer.withLock { $0.segments = [segment.number] }
+      try writeCheckpoint(&chain, snapshot)
+    }
+  }
+
+  private func appendLineage(_ chain: inout Chain) throws(EngineError) {
+    let index = chain.root.lineageCount
+    let id = PageID(.lineage, UInt32(index / 128))
+    let page = Buffer(copying: try store.pageForWriter(id).bytes)
+    let offset = Int(index % 128) * 32
+    page.store(chain.root.session, at: offset)
+    // The session's first root is the one after this.
+    page.store(chain.root.generation + 1, at: offset + 16)
+    store.publish([id: Page(page)])
+    chain.root.lineageCount += 1
+  }
+
+  /// Writes the last root, wipes what it freed, and forgets the keys. Nothing may use the engine after.
+  package func close() throws(EngineError) {
+    stopCheckpointer()
+    var failure: EngineError?
+    if !isReadOnly {
+      do throws(EngineError) {
+        try syncData()
+        try checkpoint()
+        do { try meta.sync() } catch { throw .disk(error) }
+      } catch { failure = error }
+    }
+    health.withLock { $0.closed = true }
+    master.wipe()
+    Random.wipePool()
+    if let failure { throw failure }
+  }
+
+  /// The configuration changed: the next root and the anchor say so, at once.
+  package func noteConfiguration(generation: UInt64) throws(EngineError) {
+    checkpointing.withLock { $0.root.configurationGeneration = generation }
+    try checkpoint()
+  }
+}

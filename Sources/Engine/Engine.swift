@@ -1,0 +1,153 @@
+import Bytes
+package import Crypto
+import Disk
+import Format
+import POSIX
+
+/// The sealed store of one vault: pages and slots, changed by transactions, kept by a journal and
+/// checkpoints.
+///
+/// Lock order: `writer` (rank 2), `store.tree` (rank 3), allocators and caches (rank 4). A checkpoint
+/// holds `checkpointing` (rank 1) for its whole time and `writer` only while it takes its snapshot.
+package final class Engine: Sendable {
+  struct Writer {
+    var records = ByteWriter(capacity: 64 << 10)
+    /// Where to look for a free page and inode number.
+    var nextPage: UInt64 = 1
+    var nextInode: UInt64 = 1
+    /// Segments that hold frames no root contains yet, the current one last.
+    var segments: [UInt64] = []
+  }
+
+  /// What the roots of this session say; changed by checkpoints alone.
+  struct Chain {
+    var root: RootRecord
+    var rootTag: Tag
+    /// The copy to overwrite first: the older or the damaged one.
+    var olderCopy: Int
+    var anchorCounter: UInt64
+    var anchorFailed = false
+  }
+
+  package struct Health: Sendable {
+    /// Why nothing can be changed; nil while it can.
+    var readOnly: String?
+    var closed = false
+    var metaUsed: UInt64 = 0
+    package var checkpoints = 0
+  }
+
+  let disk: any Disk
+  let options: EngineOptions
+  let vault: [UInt8]
+  let master: SecretBox
+  let roots: RootFiles
+  let anchor: AnchorFile?
+  let meta: Containers
+  let metaAllocator: SlotAllocator
+  /// Nil on a read-only mount.
+  let journal: Journal?
+  package let store: PageStore
+  package let data: DataSpace
+  package let warnings: [OpenWarning]
+  /// Unclean stops of the vault so far; each may have lost a part of the seal counts.
+  package let uncleanStopsAtOpen: UInt32
+  let writer: Lock<Writer>
+  /// The number of the next journal segment.
+  let segmentNumbers: Lock<UInt64>
+  let checkpointing: Lock<Chain>
+  let health: Lock<Health>
+  /// True asks the checkpoint thread for work, see `Checkpointer`.
+  let requests = Monitor(CheckpointRequest())
+
+  init(_ parts: consuming EngineParts) {
+    disk = parts.disk
+    options = parts.options
+    vault = parts.vault
+    master = parts.master
+    roots = parts.roots
+    anchor = parts.anchor
+    meta = parts.meta
+    metaAllocator = parts.metaAllocator
+    journal = parts.journal
+    store = parts.store
+    data = parts.data
+    warnings = parts.warnings
+    uncleanStopsAtOpen = parts.chain.root.uncleanStops &+ 1
+    writer = Lock(parts.writer)
+    segmentNumbers = Lock(parts.nextSegment)
+    checkpointing = Lock(parts.chain)
+    health = Lock(parts.health)
+  }
+
+  package var isReadOnly: Bool { health.withLock { $0.readOnly != nil } }
+  package var generation: UInt64 { checkpointing.withLock { $0.root.generation } }
+  package var anchorFailed: Bool { checkpointing.withLock { $0.anchorFailed } }
+  package var healedCopies: Int { store.healedCopies }
+
+  /// Derives the key of a file from its seed.
+  package func fileKey(seed: [UInt8]) -> SealingKey {
+    let context = Buffer(seed)
+    return master.withSecret { secret in
+      SealingKey(KeyDerivation.derive(.file, from: secret, vault: vault, context: context.bytes))
+    }
+  }
+
+  /// The key of directory hashes.
+  package func nameHash() -> KeyedHash {
+    let zero = Buffer(count: 32)
+    return master.withSecret { secret in
+      KeyedHash(
+        key: KeyDerivation.derive(.directoryHash, from: secret, vault: vault, context: zero.bytes))
+    }
+  }
+
+  /// Refuses all changes from now on. The first reason stays.
+  package func turnReadOnly(_ reason: String) {
+    health.withLock { if $0.readOnly == nil { $0.readOnly = reason } }
+  }
+
+  package func checkWritable() throws(EngineError) {
+    try health.withLock { state throws(EngineError) in
+      if state.closed { throw .closed }
+      if let reason = state.readOnly { throw .readOnly(reason) }
+    }
+  }
+}
+
+/// Everything an engine is put together from.
+struct EngineParts {
+  let disk: any Disk
+  let options: EngineOptions
+  let vault: [UInt8]
+  let master: SecretBox
+  let roots: RootFiles
+  let anchor: AnchorFile?
+  let meta: Containers
+  let metaAllocator: SlotAllocator
+  var journal: Journal?
+  let store: PageStore
+  let data: DataSpace
+  var warnings: [OpenWarning]
+  var writer: Engine.Writer
+  var nextSegment: UInt64
+  var chain: Engine.Chain
+  var health: Engine.Health
+}
+
+/// The master key of an open vault; wiped when the vault is closed.
+package final class SecretBox: Sendable {
+  private let secret: Lock<SecretBytes?>
+
+  package init(_ secret: consuming SecretBytes) { self.secret = Lock(secret) }
+
+  /// Lends the secret. Using it after `wipe` is a broken invariant.
+  package func withSecret<R>(_ body: (borrowing SecretBytes) -> R) -> R {
+    secret.withLock { secret in
+      guard secret != nil else { preconditionFailure("the master key was wiped") }
+      return body(secret!)
+    }
+  }
+
+  package func wipe() { secret.withLock { $0 = nil } }
+}

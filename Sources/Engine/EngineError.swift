@@ -1,0 +1,53 @@
+package import Disk
+package import POSIX
+
+/// Why the engine could not do what was asked. Names are those of stored objects, never a user's.
+package enum EngineError: Error, Hashable, Sendable {
+  /// The lower filesystem failed.
+  case disk(DiskError)
+  /// A stored piece does not authenticate; the string names it.
+  case damaged(String)
+  /// A stored object that must exist is not there.
+  case missing(String)
+  /// Made by a newer Coffre.
+  case unsupported(String)
+  /// This machine has seen a newer state of the vault than the one presented.
+  case older(presented: UInt64, known: UInt64)
+  /// The state this machine saw last is not in the history of the one presented.
+  case forked
+  /// The configuration is older than the one this vault was last used with.
+  case olderConfiguration(presented: UInt64, known: UInt64)
+  /// A journal frame known to have been durable does not authenticate.
+  case journalDamaged(String)
+  /// There is no room, for the engine's own reserve included.
+  case noSpace(String)
+  /// The engine refuses changes; the string is the reason as a sentence.
+  case readOnly(String)
+  /// An answer of POSIX that a change of the tree came to, such as ENOENT.
+  case posix(Errno)
+  /// The engine is closed and its keys are gone.
+  case closed
+}
+
+/// How a vault is opened.
+package struct EngineOptions: Sendable {
+  package var readOnly = false
+  /// An older or forked state is accepted, and the discarded one refused from then on.
+  package var acceptOlder = false
+  /// The most memory the page cache takes beyond what is not yet checkpointed.
+  package var cacheBytes = 32 << 20
+  package var journalSegmentBytes = 8 << 20
+  package var configurationGeneration: UInt64 = 1
+
+  package init() {}
+}
+
+/// What a person should be told after an open that went well.
+package enum OpenWarning: Hashable, Sendable {
+  /// No anchor was there: what was presented is trusted.
+  case firstUse
+  case anchorUnwritable
+  case olderAccepted
+  case recovered(frames: Int)
+  case rootCopyHealed
+}

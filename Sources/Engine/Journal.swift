@@ -1,0 +1,154 @@
+import Bytes
+import Crypto
+import Disk
+import Format
+import POSIX
+
+/// The sealed frames since the last root.
+///
+/// Appending belongs to the one writer. Syncing is a group commit: whoever comes while a sync runs
+/// waits for the next one, which then serves all.
+package final class Journal: Sendable {
+  private struct Tail {
+    var codec: SegmentCodec
+    var file: any DiskFile
+    var offset: UInt64 = 0
+    var sequence: UInt64
+    var previous: Tag
+    let frame: Buffer
+  }
+
+  private struct Durability {
+    /// The last sequence known to be on the disk without a gap.
+    var durable: UInt64
+    var syncing = false
+    var failed: DiskError?
+    /// Segments to sync, oldest first: an older one before any newer one counts.
+    var unsynced: [any DiskFile]
+    var appended: UInt64
+  }
+
+  /// Frames are bounded so that every one fits in a fresh segment.
+  package static let maximumPayload = 2 << 20
+
+  private let disk: any Disk
+  private let segmentBytes: UInt64
+  private let tail: Lock<Tail>
+  private let durability: Monitor<Durability>
+
+  /// A journal that begins in a segment this session has created.
+  init(
+    disk: any Disk, segment: (codec: SegmentCodec, file: any DiskFile), segmentBytes: Int,
+    nextSequence: UInt64, previous: Tag
+  ) {
+    self.disk = disk
+    self.segmentBytes = UInt64(segmentBytes)
+    tail = Lock(
+      Tail(
+        codec: segment.codec, file: segment.file, sequence: nextSequence, previous: previous,
+        frame: Buffer(count: SegmentCodec.paddedSize(Self.maximumPayload))))
+    durability = Monitor(
+      Durability(durable: nextSequence - 1, unsynced: [], appended: nextSequence - 1))
+  }
+
+  /// Makes and preallocates a segment file; its name is durable when this returns.
+  static func createSegment(_ number: UInt64, bytes: Int, on disk: any Disk) throws(DiskError)
+    -> any DiskFile
+  {
+    let file = try disk.create(SegmentCodec.fileName(number))
+    do {
+      try file.allocate(0..<UInt64(bytes))
+      try file.sync()
+      try disk.syncFolder("journal")
+    } catch {
+      try? disk.remove(SegmentCodec.fileName(number))
+      throw error
+    }
+    return file
+  }
+
+  /// Whether a payload fits in the segment, with room left for a switch frame.
+  func fits(_ payload: Int) -> Bool {
+    let size = UInt64(SegmentCodec.paddedSize(payload + SegmentCodec.preludeSize))
+    return tail.withLock { $0.offset + size + 1024 <= segmentBytes }
+  }
+
+  /// The segment frames go to now.
+  var codecName: SegmentName? { tail.withLock { $0.codec.name } }
+  /// Bytes in the segment now.
+  var filled: UInt64 { tail.withLock { $0.offset } }
+  var position: (sequence: UInt64, previous: Tag) {
+    tail.withLock { ($0.sequence, $0.previous) }
+  }
+
+  /// Appends one frame, written but not synced. Returns its sequence.
+  func append(_ records: Buffer, _ length: Int) throws(DiskError) -> UInt64 {
+    let durable = durability.withLock { $0.durable }
+    return try tail.withLock { tail throws(DiskError) in
+      let payload = Buffer(count: SegmentCodec.preludeSize + length)
+      payload.store(tail.sequence, at: 0)
+      tail.previous.store(to: payload, at: 8)
+      payload.store(durable, at: 24)
+      payload.copy(from: records, 0..<length, to: SegmentCodec.preludeSize)
+      let size = SegmentCodec.paddedSize(payload.count)
+      precondition(tail.offset + UInt64(size) <= segmentBytes, "the caller made room")
+      let tag = tail.codec.seal(payload, payload.count, at: tail.offset, into: tail.frame)
+      try tail.file.write(tail.frame.bytes(in: 0..<size), at: tail.offset)
+      tail.offset += UInt64(size)
+      tail.previous = tag
+      let sequence = tail.sequence
+      tail.sequence += 1
+      let file = tail.file
+      durability.withLock { state in
+        if state.unsynced.last !== file { state.unsynced.append(file) }
+        state.appended = sequence
+      }
+      return sequence
+    }
+  }
+
+  /// Appends a switch frame and goes on in another segment, which the caller has created.
+  func switchTo(_ codec: SegmentCodec, _ file: any DiskFile) throws(DiskError) {
+    var writer = ByteWriter(capacity: 64)
+    JournalRecord.encodeNext(codec.name, to: &writer)
+    _ = try append(writer.buffer, writer.count)
+    tail.withLock { tail in
+      tail.codec = codec
+      tail.file = file
+      tail.offset = 0
+    }
+  }
+
+  /// Waits until a frame and all before it are durable. A failed sync is never repeated and called good.
+  func sync(through sequence: UInt64) throws(DiskError) {
+    while true {
+      let work: (files: [any DiskFile], through: UInt64)? = try durability.withLock(
+        when: { !$0.syncing || $0.durable >= sequence || $0.failed != nil }, timeout: nil
+      ) { state throws(DiskError) in
+        if let failed = state.failed { throw failed }
+        if state.durable >= sequence { return nil }
+        state.syncing = true
+        return (state.unsynced, state.appended)
+      }
+      guard let work else { return }
+      var failure: DiskError?
+      do { for file in work.files { try file.sync() } } catch { failure = error }
+      durability.withLock { state in
+        state.syncing = false
+        state.failed = failure
+        guard failure == nil else { return }
+        state.durable = max(state.durable, work.through)
+        // The newest segment may have grown since; older ones are done.
+        let newest = state.unsynced.last
+        state.unsynced.removeAll { file in
+          file !== newest && work.files.contains { $0 === file }
+        }
+        if state.appended == work.through { state.unsynced.removeAll() }
+      }
+      if let failure { throw failure }
+    }
+  }
+
+  /// Everything appended so far.
+  var appendedSequence: UInt64 { durability.withLock { $0.appended } }
+}

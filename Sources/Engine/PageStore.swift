@@ -1,0 +1,148 @@
+package import Bytes
+import Crypto
+import Disk
+package import Format
+package import POSIX
+
+/// A page as it was published: nobody changes its bytes any more.
+package final class Page: Sendable {
+  package let bytes: Buffer
+  package init(_ bytes: Buffer) { self.bytes = bytes }
+
+  /// What a hole reads as.
+  package static let zero = Page(Buffer(count: Layout.chunkSize))
+}
+
+/// The pages of all metadata files: what memory knows of them, and the tag trees that prove the rest.
+///
+/// A published page is immutable; a change publishes another. So a checkpoint's snapshot is a list of
+/// pages, and a reader needs `tree` only to see several pages of one moment.
+package final class PageStore: @unchecked Sendable {
+  /// Rank 3. Shared while pages are read that belong together, exclusive while pages are published or
+  /// trees replaced. Guards `dirty` and `tops`. Never held across a write to the disk.
+  package let tree = ReadWriteLock()
+  /// Pages changed since the last checkpoint; nil means given up. Guarded by `tree`.
+  private(set) var dirty: [PageID: Page?] = [:]
+  /// The tops of the tag trees. Guarded by `tree`.
+  private(set) var tops: [TreeTop]
+  /// The key of every page. Replaced only while nobody uses the engine.
+  let key: SealingKey
+  private let containers: Containers
+  private let cache: PageCache
+  private let healed = Lock(0)
+  private let writesBack: Bool
+
+  init(
+    containers: Containers, key: consuming SecretBytes, tops: [TreeTop], cachePages: Int,
+    heals: Bool
+  ) {
+    self.containers = containers
+    self.key = SealingKey(key)
+    self.tops = tops
+    cache = PageCache(capacity: cachePages)
+    writesBack = heals
+  }
+
+  /// Metadata copies that were bad and have been rewritten from the good one.
+  package var healedCopies: Int { healed.withLock { $0 } }
+
+  /// The newest page. The caller holds `tree` shared, or is the one writer.
+  package func page(_ id: PageID) throws(EngineError) -> Page {
+    if let page = cache.page(id) { return page }
+    if let page = dirty[id] { return page ?? Page.zero }
+    let reference = try reference(of: id)
+    if reference.isHole { return Page.zero }
+    let page = Page(try load(id, reference))
+    cache.insert(page, as: id)
+    return page
+  }
+
+  /// For the one writer, who does not hold `tree`.
+  func pageForWriter(_ id: PageID) throws(EngineError) -> Page {
+    if let page = cache.page(id) { return page }
+    return try tree.withRead { () throws(EngineError) in try page(id) }
+  }
+
+  /// Makes changed pages the newest ones; nil gives a page up.
+  func publish(_ pages: [PageID: Page?]) {
+    tree.withWrite {
+      for (id, page) in pages {
+        dirty[id] = .some(page)
+        cache.insert(page ?? Page.zero, as: id)
+      }
+    }
+  }
+
+  var dirtyCount: Int { tree.withRead { dirty.count } }
+
+  func snapshot() -> [PageID: Page?] { tree.withRead { dirty } }
+
+  /// A checkpoint is durable: its tables and tops become the newest, its pages are clean.
+  func install(_ snapshot: [PageID: Page?], tables: [PageID: Page], tops newTops: [TreeTop]) {
+    tree.withWrite {
+      for (id, page) in snapshot {
+        if let current = dirty[id], current === page { dirty[id] = nil }
+      }
+      for (id, page) in tables { cache.insert(page, as: id) }
+      tops = newTops
+      cache.trim(keeping: dirty)
+    }
+  }
+
+  /// The reference of a page or table in the last checkpoint.
+  func reference(of id: PageID) throws(EngineError) -> Reference {
+    let top = tops[Int(id.file.rawValue)]
+    guard id.level <= top.height,
+      UInt64(id.index) < UInt64(Layout.topReferences) << (7 * UInt64(top.height - id.level))
+    else { return .hole }
+    if id.level == top.height { return top.references[Int(id.index)] }
+    let table = try page(id.table)
+    return Reference(from: table.bytes, at: id.position * Layout.referenceSize)
+  }
+
+  /// Reads a page from the first copy that is true, and mends the other.
+  private func load(_ id: PageID, _ reference: Reference) throws(EngineError) -> Buffer {
+    let plain = Buffer(count: Layout.chunkSize)
+    let sealed = Buffer(count: Layout.chunkSize)
+    var bad: [Int] = []
+    var failure: DiskError?
+    for copy in containers.folders.indices {
+      do {
+        var span = sealed.mutableBytes(in: 0..<Layout.chunkSize)
+        let slot = reference.slot..<(reference.slot + 1)
+        if try containers.read(slot, copy: copy, into: &span),
+          key.open(
+            sealed, 0..<Layout.chunkSize, into: plain, at: 0, iv: reference.iv,
+            tag: reference.tag, additional: id.additional)
+        {
+          heal(bad, reference.slot, from: sealed)
+          return plain
+        }
+      } catch {
+        failure = error
+      }
+      bad.append(copy)
+    }
+    if let failure { throw .disk(failure) }
+    throw .damaged(Self.describe(id, reference))
+  }
+
+  /// Identical bytes over a bad twin: the one write to a named slot that is allowed (I1).
+  private func heal(_ copies: [Int], _ slot: UInt32, from sealed: Buffer) {
+    guard writesBack else { return }
+    for copy in copies {
+      do {
+        try containers.write(sealed.bytes, at: slot, copy: copy)
+        healed.withLock { $0 += 1 }
+      } catch {
+        // The good copy still serves; the next read tries again.
+      }
+    }
+  }
+
+  static func describe(_ id: PageID, _ reference: Reference) -> String {
+    let what = id.level == 0 ? "page" : "table of level \(id.level)"
+    return "both copies of \(id.file) \(what) \(id.index) "
+      + "(slot \(reference.slot), \(Containers.name(of: reference.slot, in: "meta-a")))"
+  }
+}

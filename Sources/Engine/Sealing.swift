@@ -1,0 +1,25 @@
+import Bytes
+package import Crypto
+package import Format
+
+/// The kinds of sealed things, in every piece's additional data.
+package enum SealedKind {
+  package static let chunk: UInt8 = 1
+  package static let page: UInt8 = 2
+  package static let root: UInt8 = 3
+  package static let frame: UInt8 = 4
+  package static let anchor: UInt8 = 5
+}
+
+extension Reference {
+  package init(slot: UInt32, iv: IV, tag: Tag) {
+    self.init(slot: slot, ivHigh: iv.high, ivLow: iv.low, tagLow: tag.low, tagHigh: tag.high)
+  }
+
+  package var iv: IV { IV(high: ivHigh, low: ivLow) }
+  package var tag: Tag { Tag(low: tagLow, high: tagHigh) }
+}
+
+extension PageID {
+  package var additional: AdditionalData { AdditionalData(kind: SealedKind.page, rawValue, 0) }
+}

@@ -1,0 +1,91 @@
+package import Bytes
+package import Crypto
+import Disk
+package import Format
+
+/// The keys of one journal segment, and how a frame looks on disk.
+///
+///     0  marker 8    keyed hash of segment and offset: where a frame may be
+///     8  length 4    of the ciphertext, in bytes
+///     12 zero 4
+///     16 IV 12
+///     28 zero 4
+///     32 tag 16
+///     48 ciphertext, then zeros to the next multiple of 512
+///
+/// The plaintext is sequence 8, tag of the previous frame 16, last sequence known durable 8, records.
+package final class SegmentCodec: Sendable {
+  package static let headerSize = 48
+  package static let preludeSize = 32
+  package let name: SegmentName
+  private let key: SealingKey
+  private let markers: KeyedHash
+
+  package init(_ name: SegmentName, master: borrowing SecretBytes, vault: [UInt8]) {
+    self.name = name
+    let seed = Buffer(name.seed)
+    key = SealingKey(
+      KeyDerivation.derive(.journal, from: master, vault: vault, context: seed.bytes))
+    let secret = KeyDerivation.derive(
+      .journalMarker, from: master, vault: vault, context: seed.bytes)
+    markers = KeyedHash(key: secret)
+  }
+
+  package static func fileName(_ number: UInt64) -> String {
+    let digits = String(number, radix: 16)
+    return "journal/" + String(repeating: "0", count: 16 - digits.count) + digits
+  }
+
+  package static func paddedSize(_ payload: Int) -> Int {
+    let size = headerSize + payload
+    return (size + Layout.frameAlignment - 1) / Layout.frameAlignment * Layout.frameAlignment
+  }
+
+  /// Seals a payload into a frame for an offset. Returns its padded size and tag.
+  package func seal(_ payload: Buffer, _ length: Int, at offset: UInt64, into frame: Buffer) -> Tag {
+    let size = Self.paddedSize(length)
+    frame.zero((Self.headerSize + length)..<size)
+    frame.zero(0..<Self.headerSize)
+    frame.store(marker(at: offset), at: 0)
+    frame.store(UInt32(length), at: 8)
+    let iv = Random.iv()
+    iv.store(to: frame, at: 16)
+    let tag = key.seal(
+      payload, 0..<length, into: frame, at: Self.headerSize, iv: iv,
+      additional: additional(offset, length))
+    tag.store(to: frame, at: 32)
+    return tag
+  }
+
+  /// The plaintext of the frame at an offset of a segment held in memory; nil if none authenticates.
+  package func open(_ segment: Buffer, at offset: Int) -> (payload: Buffer, size: Int, tag: Tag)? {
+    guard offset + Self.headerSize <= segment.count,
+      segment.load(UInt64.self, at: offset) == marker(at: UInt64(offset))
+    else { return nil }
+    let length = Int(segment.load(UInt32.self, at: offset + 8))
+    guard length >= Self.preludeSize, length <= segment.count - offset - Self.headerSize else {
+      return nil
+    }
+    let payload = Buffer(count: length)
+    let tag = Tag(from: segment, at: offset + 32)
+    let start = offset + Self.headerSize
+    guard
+      key.open(
+        segment, start..<(start + length), into: payload, at: 0,
+        iv: IV(from: segment, at: offset + 16), tag: tag,
+        additional: additional(UInt64(offset), length))
+    else { return nil }
+    return (payload, Self.paddedSize(length), tag)
+  }
+
+  private func additional(_ offset: UInt64, _ length: Int) -> AdditionalData {
+    AdditionalData(kind: SealedKind.frame, name.number, offset, UInt64(length))
+  }
+
+  private func marker(at offset: UInt64) -> UInt64 {
+    let text = Buffer(count: 16)
+    text.store(name.number, at: 0)
+    text.store(offset, at: 8)
+    return markers.hash(text.load(0..<16))
+  }
+}

@@ -1,0 +1,67 @@
+import CSystem
+import Glibc
+
+extension System {
+  package static func makeDirectory(
+    _ name: String, in directory: borrowing Descriptor, mode: UInt32
+  ) throws(Errno) {
+    let parent = directory.rawValue
+    _ = try check { Int(unsafe mkdirat(parent, name, mode)) }
+  }
+
+  package static func remove(
+    _ name: String, in directory: borrowing Descriptor, isDirectory: Bool = false
+  ) throws(Errno) {
+    let parent = directory.rawValue
+    _ = try check { Int(unsafe unlinkat(parent, name, isDirectory ? AT_REMOVEDIR : 0)) }
+  }
+
+  package static func rename(
+    _ name: String, in directory: borrowing Descriptor, to newName: String,
+    in newDirectory: borrowing Descriptor
+  ) throws(Errno) {
+    let from = directory.rawValue
+    let to = newDirectory.rawValue
+    _ = try check { Int(unsafe renameat(from, name, to, newName)) }
+  }
+
+  /// The names in a directory, without `.` and `..`, readdir(3). A name that is not UTF-8 is repaired.
+  package static func names(in directory: borrowing Descriptor) throws(Errno) -> [String] {
+    let parent = directory.rawValue
+    let number = try check { Int(unsafe coffre_open(parent, ".", coffre_o_cloexec | coffre_o_directory, 0)) }
+    guard let stream = unsafe fdopendir(Int32(number)) else {
+      close(Int32(number))
+      throw .current
+    }
+    defer { unsafe closedir(stream) }
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = unsafe readdir(stream) else {
+        if errno != 0 { throw .current }
+        return names
+      }
+      let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != "." && name != ".." { names.append(name) }
+    }
+  }
+
+  /// fstatvfs(3): total bytes, and bytes free for this user.
+  package static func space(
+    of directory: borrowing Descriptor
+  ) throws(Errno) -> (total: UInt64, free: UInt64) {
+    let number = directory.rawValue
+    var status = statvfs()
+    guard unsafe fstatvfs(number, &status) == 0 else { throw .current }
+    let unit = UInt64(status.f_frsize)
+    return (UInt64(status.f_blocks) * unit, UInt64(status.f_bavail) * unit)
+  }
+
+  /// flock(2) without waiting; EWOULDBLOCK if another holds it.
+  package static func lock(_ file: borrowing Descriptor, exclusive: Bool) throws(Errno) {
+    let number = file.rawValue
+    _ = try check { Int(flock(number, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB)) }
+  }
+}

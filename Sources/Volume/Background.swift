@@ -1,0 +1,148 @@
+import Engine
+import Format
+import POSIX
+
+/// What the volume's background threads have to do.
+struct BackgroundState: Sendable {
+  var orphans: [UInt64] = []
+  var stopping = false
+  var running = 0
+}
+
+extension Volume {
+  /// How long contents stay without a frame: a crash loses at most what was written in this time.
+  private static let framingInterval: UInt64 = 1_000_000_000
+
+  /// Starts the thread that frames contents once a second and the one that releases orphans.
+  func startBackground() {
+    let threads: [(String, @Sendable () -> Void)] = [
+      ("coffre-frame", { [self] in frameLoop() }), ("coffre-reap", { [self] in reapLoop() }),
+    ]
+    for (name, body) in threads {
+      background.withLock { $0.running += 1 }
+      do { try Thread.start(name, body) } catch {
+        background.withLock { $0.running -= 1 }
+        engine.turnReadOnly("starting a thread failed: \(error.description)")
+      }
+    }
+    let left = try? engine.read { (pages) throws(EngineError) in
+      try Orphans.first(1, after: 0, in: pages)
+    }
+    // What a crash left behind goes first.
+    if left?.isEmpty == false { enqueue(orphan: 0) }
+  }
+
+  func stopBackground() {
+    background.withLock { $0.stopping = true }
+    background.withLock(when: { $0.running == 0 }, timeout: nil) { _ in }
+  }
+
+  func enqueue(orphan: UInt64) {
+    background.withLock { $0.orphans.append(orphan) }
+  }
+
+  private func frameLoop() {
+    while true {
+      let stop = background.withLock(
+        when: { $0.stopping }, timeout: Self.framingInterval
+      ) { $0.stopping }
+      if stop { break }
+      if !engine.isReadOnly { try? frameAll() }
+    }
+    background.withLock { $0.running -= 1 }
+  }
+
+  private func reapLoop() {
+    while true {
+      let (numbers, stop) = background.withLock(
+        when: { $0.stopping || !$0.orphans.isEmpty }, timeout: nil
+      ) { state in
+        let numbers = Array(state.orphans.prefix(64))
+        state.orphans.removeFirst(numbers.count)
+        return (numbers, state.stopping)
+      }
+      if stop { break }
+      if numbers.contains(0) { while (try? reapOrphans()) == true {} }
+      try? reap(numbers.filter { $0 != 0 })
+    }
+    background.withLock { $0.running -= 1 }
+  }
+
+  /// Releases a batch of the orphan list. Returns whether there may be more.
+  func reapOrphans() throws(EngineError) -> Bool {
+    var after: UInt64 = 0
+    var reaped = false
+    while true {
+      let batch = try engine.read { (pages) throws(EngineError) in
+        try Orphans.first(64, after: after, in: pages)
+      }
+      guard let last = batch.last else { return reaped }
+      let unknown = batch.filter { !nodes.isKnown($0) }
+      if !unknown.isEmpty {
+        try reap(unknown)
+        reaped = true
+      }
+      after = last
+      if reaped && batch.count < 64 { return false }
+    }
+  }
+
+  /// Frees inodes that have no name and that nobody knows, their contents first.
+  private func reap(_ numbers: [UInt64]) throws(EngineError) {
+    var released = 0
+    for number in numbers {
+      var isDone = false
+      while !isDone {
+        isDone = try engine.transact(frees: true) { (transaction) throws(EngineError) in
+          try reap(number, &released, in: transaction)
+        }.result
+      }
+      if let node = nodes.existing(number) { discardPending(of: node) }
+    }
+    // Space comes back with the next root.
+    if released > 256 { engine.requestCheckpoint() }
+  }
+
+  private func reap(
+    _ number: UInt64, _ released: inout Int, in transaction: Transaction
+  ) throws(EngineError) -> Bool {
+    guard !nodes.isKnown(number) else { return true }
+    let found: InodeRecord
+    do { found = try Inodes.record(of: number, in: transaction) } catch {
+      if case .posix(.stale) = error { return true }
+      throw error
+    }
+    var record = found
+    guard record.flags.contains(.orphan) else {
+      // A truncation that a crash cut short.
+      if record.flags.contains(.trimming) {
+        let keep = (record.size + UInt64(Layout.chunkSize) - 1) / UInt64(Layout.chunkSize)
+        let isDone = try ChunkTree.trim(
+          &record, keeping: keep, budget: Self.trimBudget, in: transaction)
+        if isDone {
+          record.flags.remove(.trimming)
+          try Orphans.remove(number, in: transaction)
+        }
+        try Inodes.store(record, as: number, in: transaction)
+        return isDone
+      }
+      return true
+    }
+    let before = record.chunks
+    if record.isRegular {
+      let isDone = try ChunkTree.trim(
+        &record, keeping: 0, budget: Self.trimBudget, in: transaction)
+      released += Int(before - min(before, record.chunks))
+      if !isDone {
+        try Inodes.store(record, as: number, in: transaction)
+        return false
+      }
+    } else if record.isSymlink && record.top != 0 {
+      try transaction.freePage(record.top)
+    }
+    try ExtendedAttributes.drop(&record, in: transaction)
+    try Inodes.free(number, in: transaction)
+    try Orphans.remove(number, in: transaction)
+    return true
+  }
+}

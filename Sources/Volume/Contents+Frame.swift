@@ -1,0 +1,180 @@
+import Bytes
+import Engine
+import Format
+import POSIX
+
+extension Volume {
+  /// Chunks that travel in the journal frame itself when they are all an fsync has to save.
+  private static let imageLimit = 16
+  /// Chunk references one frame takes.
+  private static let batch = 2048
+  /// Unframed bytes at which a writer stops to frame them.
+  private static let unframedLimit = 64 << 20
+
+  /// fsync(2), fdatasync(2): everything written to the inode lasts when this returns.
+  package func sync(_ inode: InodeNumber, dataOnly: Bool) throws(VolumeError) {
+    try answer { () throws(EngineError) in
+      try nodes.with(inode.rawValue) { (node) throws(EngineError) in
+        try node.content.withWrite { () throws(EngineError) in
+          try frame(node, images: true)
+        }
+        try throwFailure(of: node)
+      }
+      try engine.syncJournal()
+    }
+  }
+
+  package func syncDirectory(_ inode: InodeNumber) throws(VolumeError) {
+    try answer { () throws(EngineError) in try engine.syncJournal() }
+  }
+
+  package func syncAll() throws(VolumeError) {
+    try answer { () throws(EngineError) in
+      try frameAll()
+      try engine.syncJournal()
+    }
+  }
+
+  /// close(2): tells what went wrong since the last time somebody was told.
+  package func flush(_ inode: InodeNumber) throws(VolumeError) {
+    try answer { () throws(EngineError) in
+      guard let node = nodes.existing(inode.rawValue) else { return }
+      try throwFailure(of: node)
+    }
+  }
+
+  func throwFailure(of node: Node) throws(EngineError) {
+    let failure = node.state.withLock { state in
+      defer { state.failure = nil }
+      return state.failure
+    }
+    if let failure { throw failure }
+  }
+
+  /// Frames what is pending, in as many frames as it takes. With the contents held exclusively.
+  ///
+  /// A frame names a chunk only after the chunk is durable (I3): either everything is synced first, or,
+  /// for a few chunks, the frame carries their ciphertext.
+  func frame(_ node: Node, images: Bool) throws(EngineError) {
+    let (pending, size, written) = node.state.withLock { ($0.pending, $0.size, $0.written) }
+    guard !pending.isEmpty || size != nil || written != nil else { return }
+    let stored = pending.values.count { !$0.isHole }
+    let carries = images && stored <= Self.imageLimit
+    if stored > 0 && !carries { try engine.syncData() }
+    try frameSynced(node, carries: carries)
+  }
+
+  /// Frames what is pending and already durable, or carries it.
+  func frameSynced(_ node: Node, carries: Bool) throws(EngineError) {
+    let chunks = node.state.withLock { $0.pending.keys.sorted() }
+    var rest = chunks[...]
+    repeat {
+      let piece = rest.prefix(Self.batch)
+      rest = rest.dropFirst(Self.batch)
+      try frame(node, Array(piece), isLast: rest.isEmpty, carries: carries)
+    } while !rest.isEmpty
+  }
+
+  private func frame(
+    _ node: Node, _ chunks: [UInt64], isLast: Bool, carries: Bool
+  ) throws(EngineError) {
+    let (pending, size, written, seals) = node.state.withLock {
+      ($0.pending, $0.size, $0.written, $0.seals)
+    }
+    try engine.transact { (transaction) throws(EngineError) in
+      var record = try Inodes.record(of: node.number, in: transaction)
+      var taken: [UInt32] = []
+      var released: [UInt32] = []
+      for chunk in chunks {
+        guard let reference = pending[chunk] else { continue }
+        let old = try ChunkTree.set(reference, at: chunk, of: &record, in: transaction)
+        if !old.isHole { released.append(old.slot) }
+        if !reference.isHole { taken.append(reference.slot) }
+      }
+      for range in Engine.ranges(taken) { try transaction.takeSlots(range) }
+      for range in Engine.ranges(released) { try transaction.releaseSlots(range) }
+      if carries { try carry(taken, in: transaction) }
+      if let size {
+        // A frame never shows a size whose chunks are still to come.
+        let framed = ((chunks.last ?? 0) + 1) * UInt64(Layout.chunkSize)
+        record.size = isLast ? size : max(record.size, min(size, framed))
+      }
+      if let written {
+        record.modified = max(record.modified, written)
+        record.changed = max(record.changed, written)
+      }
+      record.seals += seals
+      try Inodes.store(record, as: node.number, in: transaction)
+    }
+    var framed = 0
+    node.state.withLock { state in
+      state.seals -= seals
+      for chunk in chunks {
+        if let reference = state.pending.removeValue(forKey: chunk), !reference.isHole {
+          framed += Layout.chunkSize
+        }
+      }
+      if isLast {
+        state.size = nil
+        state.written = nil
+      }
+    }
+    unframed.withLock { $0 = max(0, $0 - framed) }
+  }
+
+  private func carry(_ slots: [UInt32], in transaction: Transaction) throws(EngineError) {
+    for slot in slots {
+      let image = Buffer(count: Layout.chunkSize)
+      try engine.data.read(slot..<(slot + 1), into: image, at: 0)
+      transaction.addImage(slot: slot, image, at: 0)
+    }
+  }
+
+  /// Frames every node's pending contents after one sync of the data.
+  func frameAll() throws(EngineError) {
+    let numbers = nodes.pending
+    guard !numbers.isEmpty else { return }
+    var failure: EngineError?
+    for number in numbers {
+      do throws(EngineError) {
+        try nodes.with(number) { (node) throws(EngineError) in
+          try node.content.withWrite { () throws(EngineError) in
+            do throws(EngineError) { try frame(node, images: false) } catch {
+              if case .posix(.stale) = error { discardPending(of: node) } else { throw error }
+            }
+          }
+        }
+      } catch {
+        failure = failure ?? error
+        nodes.existing(number)?.state.withLock { $0.failure = error }
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  /// What is pending is for an inode that is gone, or is given up: its slots are free at once.
+  func discardPending(of node: Node) {
+    let slots = node.state.withLock { state in
+      let slots = state.pending.values.filter { !$0.isHole }.map { $0.slot }
+      state.pending = [:]
+      state.size = nil
+      state.written = nil
+      return slots
+    }
+    for range in Engine.ranges(slots) { engine.data.allocator.giveBackPieces(range) }
+    unframed.withLock { $0 = max(0, $0 - slots.count * Layout.chunkSize) }
+  }
+
+  /// A writer that outruns the background thread does its work.
+  func frameIfMuch() throws(VolumeError) {
+    guard unframed.withLock({ $0 }) > Self.unframedLimit else { return }
+    try answer { () throws(EngineError) in try frameAll() }
+  }
+}
+
+/// Compares two times; tuples of them do not get `max` from the library.
+private func max(
+  _ left: (seconds: Int64, nanoseconds: UInt32), _ right: (seconds: Int64, nanoseconds: UInt32)
+) -> (seconds: Int64, nanoseconds: UInt32) {
+  (left.seconds, left.nanoseconds) < (right.seconds, right.nanoseconds) ? right : left
+}

@@ -1,0 +1,133 @@
+import Bytes
+import Crypto
+import Engine
+import Format
+import POSIX
+
+extension Volume {
+  /// Tables one frame releases; a large file goes in several.
+  static let trimBudget = 64
+
+  /// Sets the size within `change`'s frame. With the contents held exclusively.
+  ///
+  /// To zero: the contents go to an orphan, and the file starts anew with a new key. Smaller: the size changes
+  /// in one frame, the chunks beyond are released in as many as it takes. Larger: a hole.
+  func resize(
+    _ node: Node, to size: UInt64, _ change: (inout InodeRecord) throws(EngineError) -> Void
+  ) throws(EngineError) {
+    guard size <= Layout.maximumFileSize else { throw .posix(.fileTooLarge) }
+    if size == 0 {
+      try empty(node, change)
+      return
+    }
+    let record = try engine.read { (pages) throws(EngineError) in
+      try Inodes.record(of: node.number, in: pages)
+    }
+    let current = node.state.withLock { $0.size } ?? record.size
+    if size > current { try clearTail(of: node, record, current) }
+    if size < current { dropPending(of: node, from: chunkCount(size)) }
+    // A frame never shows a size whose chunks are in no frame.
+    try frame(node, images: false)
+    try engine.transact(frees: size < current) { (transaction) throws(EngineError) in
+      try Inodes.change(node.number, in: transaction) { (record) throws(EngineError) in
+        if size < record.size && record.chunks > 0 {
+          record.flags.insert(.trimming)
+          try Orphans.add(node.number, in: transaction)
+        }
+        record.size = size
+        record.touch(contents: true)
+        try change(&record)
+      }
+    }
+    try finishTrimming(node)
+  }
+
+  private func chunkCount(_ size: UInt64) -> UInt64 {
+    (size + UInt64(Layout.chunkSize) - 1) / UInt64(Layout.chunkSize)
+  }
+
+  /// Releases chunks beyond the size that an earlier truncation left, frame by frame.
+  func finishTrimming(_ node: Node) throws(EngineError) {
+    var isDone = false
+    while !isDone {
+      isDone = try engine.transact(frees: true) { (transaction) throws(EngineError) in
+        var record = try Inodes.record(of: node.number, in: transaction)
+        guard record.flags.contains(.trimming) else { return true }
+        let isDone = try ChunkTree.trim(
+          &record, keeping: chunkCount(record.size), budget: Self.trimBudget, in: transaction)
+        if isDone {
+          record.flags.remove(.trimming)
+          if !record.flags.contains(.orphan) { try Orphans.remove(node.number, in: transaction) }
+        }
+        try Inodes.store(record, as: node.number, in: transaction)
+        return isDone
+      }.result
+    }
+  }
+
+  /// Gives pending chunks from an index on up.
+  private func dropPending(of node: Node, from chunk: UInt64) {
+    let slots = node.state.withLock { state in
+      var slots: [UInt32] = []
+      for (index, entry) in state.pending where index >= chunk {
+        if !entry.isHole { slots.append(entry.slot) }
+      }
+      state.pending = state.pending.filter { $0.key < chunk }
+      if let size = state.size { state.size = min(size, chunk * UInt64(Layout.chunkSize)) }
+      return slots
+    }
+    for range in Engine.ranges(slots) { engine.data.allocator.giveBackPieces(range) }
+    unframed.withLock { $0 = max(0, $0 - slots.count * Layout.chunkSize) }
+  }
+
+  private func empty(
+    _ node: Node, _ change: (inout InodeRecord) throws(EngineError) -> Void
+  ) throws(EngineError) {
+    discardPending(of: node)
+    let left = try engine.transact(frees: true) { (transaction) throws(EngineError) in
+      var record = try Inodes.record(of: node.number, in: transaction)
+      guard record.isRegular else { throw .posix(record.isDirectory ? .isDirectory : .invalid) }
+      var orphan: UInt64?
+      if record.top != 0 {
+        orphan = try moveToOrphan(&record, in: transaction)
+      } else {
+        _ = try ChunkTree.trim(&record, keeping: 0, budget: 1, in: transaction)
+      }
+      record.flags.remove(.trimming)
+      record.size = 0
+      record.chunks = 0
+      record.seed = Random.bytes(32)
+      record.seals = 0
+      record.touch(contents: true)
+      try change(&record)
+      try Inodes.store(record, as: node.number, in: transaction)
+      return orphan
+    }.result
+    node.state.withLock { state in
+      state.key = nil
+      state.seals = 0
+      state.size = nil
+    }
+    if let left { enqueue(orphan: left) }
+  }
+
+  /// Hands a file's chunks to a new inode without a name, to be released in the background.
+  private func moveToOrphan(
+    _ record: inout InodeRecord, in transaction: Transaction
+  ) throws(EngineError) -> UInt64 {
+    var orphan = InodeRecord()
+    orphan.mode = FileMode.regular
+    orphan.flags = .orphan
+    orphan.seed = record.seed
+    orphan.height = record.height
+    orphan.top = record.top
+    orphan.tail = record.tail
+    orphan.chunks = record.chunks
+    let number = try Inodes.make(orphan, in: transaction)
+    try Orphans.add(number, in: transaction)
+    record.height = 0
+    record.top = 0
+    record.tail = [UInt8](repeating: 0, count: 96)
+    return number
+  }
+}

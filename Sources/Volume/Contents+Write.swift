@@ -1,0 +1,234 @@
+import Bytes
+import Crypto
+import Engine
+import Format
+import POSIX
+
+extension Volume {
+  /// Writes the whole span or throws. It lasts after `sync`; a crash before keeps the old or the new chunks.
+  package func write(
+    _ inode: InodeNumber, _ span: RawSpan, at offset: UInt64, clearsSetID: Bool
+  ) throws(VolumeError) {
+    do { try engine.checkWritable() } catch { throw VolumeError(error) }
+    guard span.byteCount > 0 else { return }
+    let (end, overflow) = offset.addingReportingOverflow(UInt64(span.byteCount))
+    guard !overflow, end <= Layout.maximumFileSize else { throw .system(.fileTooLarge) }
+    do throws(EngineError) {
+      try nodes.with(inode.rawValue) { (node) throws(EngineError) in
+        do throws(EngineError) { try writeContents(of: node, span, at: offset) } catch {
+          guard case .noSpace = error else { throw error }
+          // What was released since the last root may be all that is missing.
+          try node.content.withWrite { () throws(EngineError) in try frame(node, images: false) }
+          try engine.checkpoint()
+          try writeContents(of: node, span, at: offset)
+        }
+        if clearsSetID { try clearSetID(of: node) }
+      }
+    } catch { throw VolumeError(error) }
+    try frameIfMuch()
+  }
+
+  /// Seals new chunks into free slots and notes their references; no frame names them yet.
+  private func writeContents(
+    of node: Node, _ span: RawSpan, at offset: UInt64
+  ) throws(EngineError) {
+    let record = try engine.read { (pages) throws(EngineError) in
+      try Inodes.record(of: node.number, in: pages)
+    }
+    guard record.isRegular else { throw .posix(record.isDirectory ? .isDirectory : .invalid) }
+    try node.content.withWrite { () throws(EngineError) in
+      let record = try engine.read { (pages) throws(EngineError) in
+        try Inodes.record(of: node.number, in: pages)
+      }
+      let size = node.state.withLock { $0.size } ?? record.size
+      let end = offset + UInt64(span.byteCount)
+      if offset > size { try clearTail(of: node, record, size) }
+      try writeChunks(of: node, record, span, at: offset, size: size)
+      node.state.withLock { state in
+        if end > size { state.size = end }
+        state.written = Clock.realtime
+      }
+    }
+  }
+
+  /// With the contents held exclusively. `size` is the size before.
+  func writeChunks(
+    of node: Node, _ record: InodeRecord, _ span: RawSpan, at offset: UInt64, size: UInt64
+  ) throws(EngineError) {
+    try reserveSeals(of: node, record, count: span.byteCount / Layout.chunkSize + 2)
+    let chunkSize = UInt64(Layout.chunkSize)
+    var done = 0
+    while done < span.byteCount {
+      let position = offset + UInt64(done)
+      let chunk = position / chunkSize
+      let inside = Int(position % chunkSize)
+      let rest = span.byteCount - done
+      if inside != 0 || rest < Layout.chunkSize {
+        let bytes = min(rest, Layout.chunkSize - inside)
+        try mergeChunk(
+          of: node, record, span.extracting(done..<(done + bytes)), chunk, inside, size: size)
+        done += bytes
+      } else {
+        let whole = rest / Layout.chunkSize * Layout.chunkSize
+        let bytes = try sealRun(of: node, record, span.extracting(done..<(done + whole)), chunk)
+        done += bytes
+      }
+    }
+  }
+
+  /// Seals as many whole chunks as one run of free slots takes. Returns the bytes done.
+  private func sealRun(
+    of node: Node, _ record: InodeRecord, _ span: RawSpan, _ chunk: UInt64
+  ) throws(EngineError) -> Int {
+    let wanted = min(span.byteCount, ScratchPool.size) / Layout.chunkSize
+    let goal = node.state.withLock { $0.goal }
+    let slots = try engine.data.allocator.take(wanted, near: goal)
+    let key = key(of: node, record)
+    let sealed = scratch.take()
+    defer { scratch.giveBack(sealed) }
+    var references: [Reference] = []
+    references.reserveCapacity(slots.count)
+    for index in 0..<slots.count {
+      let start = index * Layout.chunkSize
+      let iv = Random.iv()
+      let tag = key.seal(
+        span.extracting(start..<(start + Layout.chunkSize)), into: sealed, at: start, iv: iv,
+        additional: chunkContext(node.number, chunk + UInt64(index)))
+      references.append(Reference(slot: slots.lowerBound + UInt32(index), iv: iv, tag: tag))
+    }
+    do {
+      try engine.data.write(sealed, 0..<(slots.count * Layout.chunkSize), at: slots.lowerBound)
+    } catch {
+      engine.data.allocator.giveBack(slots)
+      throw error
+    }
+    node.state.withLock { state in
+      for (index, reference) in references.enumerated() {
+        replace(chunk + UInt64(index), reference, &state)
+      }
+      state.goal = slots.upperBound
+      state.seals += UInt64(slots.count)
+    }
+    unframed.withLock { $0 += slots.count * Layout.chunkSize }
+    return slots.count * Layout.chunkSize
+  }
+
+  /// Notes a chunk's new reference. A slot that no frame names is free at once.
+  private func replace(_ chunk: UInt64, _ reference: Reference, _ state: inout Node.State) {
+    if let old = state.pending[chunk], !old.isHole {
+      engine.data.allocator.giveBack(old.slot..<(old.slot + 1))
+      unframed.withLock { $0 = max(0, $0 - Layout.chunkSize) }
+    }
+    state.pending[chunk] = reference
+  }
+
+  /// Writes part of a chunk: reads the rest of it first, unless there is none.
+  func mergeChunk(
+    of node: Node, _ record: InodeRecord, _ span: RawSpan, _ chunk: UInt64, _ inside: Int,
+    size: UInt64
+  ) throws(EngineError) {
+    let plain = Buffer(count: Layout.chunkSize)
+    let start = chunk * UInt64(Layout.chunkSize)
+    let covered = inside == 0 && start + UInt64(span.byteCount) >= size
+    if !covered && start < size {
+      try readChunk(of: node, record, chunk, into: plain)
+      // What lies beyond the end of the file must read as zeros once the file grows over it.
+      let valid = Int(min(size - start, UInt64(Layout.chunkSize)))
+      plain.zero(valid..<Layout.chunkSize)
+    }
+    plain.store(span, at: inside)
+    _ = try sealRun(of: node, record, plain.bytes, chunk)
+  }
+
+  /// The plaintext of one chunk, with the contents held.
+  func readChunk(
+    of node: Node, _ record: InodeRecord, _ chunk: UInt64, into plain: Buffer
+  ) throws(EngineError) {
+    guard let reference = try references(of: node, record, chunk..<(chunk + 1)).first,
+      !reference.isHole
+    else { return }
+    let sealed = scratch.take()
+    defer { scratch.giveBack(sealed) }
+    try engine.data.read(reference.slot..<(reference.slot + 1), into: sealed, at: 0)
+    guard
+      key(of: node, record).open(
+        sealed, 0..<Layout.chunkSize, into: plain, at: 0, iv: reference.iv, tag: reference.tag,
+        additional: chunkContext(node.number, chunk))
+    else {
+      throw .damaged(
+        "chunk \(chunk) of inode \(node.number), "
+          + DataSpace.describe(reference.slot..<(reference.slot + 1)))
+    }
+  }
+
+  /// Makes the bytes between the end of the file and the end of its last chunk zero, before it grows.
+  func clearTail(of node: Node, _ record: InodeRecord, _ size: UInt64) throws(EngineError) {
+    let inside = Int(size % UInt64(Layout.chunkSize))
+    guard inside != 0 else { return }
+    let chunk = size / UInt64(Layout.chunkSize)
+    let plain = Buffer(count: Layout.chunkSize)
+    try readChunk(of: node, record, chunk, into: plain)
+    guard !plain.isZero(inside..<Layout.chunkSize) else { return }
+    plain.zero(inside..<Layout.chunkSize)
+    _ = try sealRun(of: node, record, plain.bytes, chunk)
+  }
+
+  /// Makes a range read as zeros: whole chunks become holes.
+  func punch(
+    _ node: Node, _ record: InodeRecord, _ range: Range<UInt64>, size: UInt64
+  ) throws(EngineError) {
+    let chunkSize = UInt64(Layout.chunkSize)
+    let end = min(range.upperBound, (size + chunkSize - 1) / chunkSize * chunkSize)
+    guard range.lowerBound < end else { return }
+    let firstWhole = (range.lowerBound + chunkSize - 1) / chunkSize
+    let endWhole = max(end / chunkSize, firstWhole)
+    let zeros = Buffer(count: Layout.chunkSize)
+    let headEnd = min(firstWhole * chunkSize, end)
+    if range.lowerBound < headEnd {
+      let inside = Int(range.lowerBound % chunkSize)
+      try mergeChunk(
+        of: node, record, zeros.bytes(in: 0..<Int(headEnd - range.lowerBound)),
+        range.lowerBound / chunkSize, inside, size: max(size, headEnd))
+    }
+    for chunk in firstWhole..<endWhole {
+      let reference = try references(of: node, record, chunk..<(chunk + 1))[0]
+      if reference.isHole { continue }
+      node.state.withLock { replace(chunk, .hole, &$0) }
+    }
+    let tailStart = endWhole * chunkSize
+    if tailStart >= headEnd && tailStart < end {
+      try mergeChunk(
+        of: node, record, zeros.bytes(in: 0..<Int(end - tailStart)), endWhole, 0,
+        size: max(size, end))
+    }
+  }
+
+  /// Refuses to go near 2^32 seals under one key (SP 800-38D, 8.3).
+  ///
+  /// The record's count is written with every frame of contents. A crash can lose what was sealed since
+  /// the last durable frame, less than 65536 seals; so many are added for every unclean stop.
+  func reserveSeals(of node: Node, _ record: InodeRecord, count: Int) throws(EngineError) {
+    let lost = UInt64(engine.uncleanStopsAtOpen) << 16
+    let seals = record.seals + lost + node.state.withLock { $0.seals } + UInt64(count)
+    guard seals < 1 << 32 else { throw .posix(.fileTooLarge) }
+  }
+
+  private func clearSetID(of node: Node) throws(EngineError) {
+    let record = try engine.read { (pages) throws(EngineError) in
+      try Inodes.record(of: node.number, in: pages)
+    }
+    guard record.mode & (FileMode.setUser | FileMode.setGroup) != 0 else { return }
+    try engine.transact { (transaction) throws(EngineError) in
+      try Inodes.change(node.number, in: transaction) { $0.clearSetID() }
+    }
+  }
+}
+
+extension InodeRecord {
+  /// What a write or a change of owner does to set-user-id and set-group-id, chown(2).
+  mutating func clearSetID() {
+    guard isRegular else { return }
+    mode &= ~FileMode.setUser
+    if mode & FileMode.groupExecute != 0 { mode &= ~FileMode.setGroup }
+  }
+}

@@ -1,0 +1,133 @@
+import Crypto
+import Engine
+import Format
+import POSIX
+
+/// What memory holds of an inode that the kernel knows, that is open, or that has contents no frame names.
+final class Node: Sendable {
+  let number: UInt64
+  /// Rank 1. Held shared while contents are read, exclusive while they or the size change.
+  let content = ReadWriteLock()
+  /// Rank 4, held for moments only.
+  let state = Lock(State())
+
+  struct State {
+    /// References of chunks that are written and in no frame; a hole releases what was there.
+    var pending: [UInt64: Reference] = [:]
+    /// The size, where it differs from the record's.
+    var size: UInt64?
+    /// The time of the last write, until a frame tells it.
+    var written: (seconds: Int64, nanoseconds: UInt32)?
+    var key: SealingKey?
+    /// Where the next chunk would lie next to the last one.
+    var goal: UInt32 = 0
+    /// Seals since the last frame, on top of the record's count.
+    var seals: UInt64 = 0
+    /// A write-back that failed where nobody could be told; the next flush or fsync tells.
+    var failure: EngineError?
+  }
+
+  init(_ number: UInt64) { self.number = number }
+}
+
+/// The nodes in memory with the kernel's and the handles' counts.
+final class NodeTable: Sendable {
+  private struct Entry {
+    let node: Node
+    var lookups: UInt64 = 0
+    var opens = 0
+    /// Work in progress that needs the node to stay.
+    var uses = 0
+    var isIdle: Bool { lookups == 0 && opens == 0 && uses == 0 }
+  }
+
+  private let entries = Lock<[UInt64: Entry]>([:])
+
+  /// Lends the node to `body`; it stays in memory meanwhile.
+  func with<R>(
+    _ number: UInt64, _ body: (Node) throws(EngineError) -> R
+  ) throws(EngineError) -> R {
+    let node = entries.withLock { entries in
+      var entry = entries[number] ?? Entry(node: Node(number))
+      entry.uses += 1
+      entries[number] = entry
+      return entry.node
+    }
+    defer { leave(number) }
+    return try body(node)
+  }
+
+  /// The node if it is in memory.
+  func existing(_ number: UInt64) -> Node? { entries.withLock { $0[number]?.node } }
+
+  func retain(_ number: UInt64) { change(number) { $0.lookups += 1 } }
+  func open(_ number: UInt64) { change(number) { $0.opens += 1 } }
+
+  /// Returns true if neither the kernel nor a handle knows the inode any more.
+  func forget(_ number: UInt64, count: UInt64) -> Bool {
+    drop(number) { entry in
+      precondition(entry.lookups >= count, "the kernel forgets what it looked up")
+      entry.lookups -= count
+    }
+  }
+
+  func release(_ number: UInt64) -> Bool {
+    drop(number) { entry in
+      precondition(entry.opens > 0, "a release follows an open")
+      entry.opens -= 1
+    }
+  }
+
+  func isKnown(_ number: UInt64) -> Bool {
+    entries.withLock { entries in
+      guard let entry = entries[number] else { return false }
+      return entry.lookups > 0 || entry.opens > 0
+    }
+  }
+
+  /// Every node with contents no frame names.
+  var pending: [UInt64] {
+    entries.withLock { entries in
+      entries.compactMap { (number, entry) in
+        entry.node.state.withLock { !$0.pending.isEmpty || $0.size != nil || $0.written != nil }
+          ? number : nil
+      }
+    }
+  }
+
+  private func change(_ number: UInt64, _ body: (inout Entry) -> Void) {
+    entries.withLock { entries in
+      var entry = entries[number] ?? Entry(node: Node(number))
+      body(&entry)
+      entries[number] = entry
+    }
+  }
+
+  private func leave(_ number: UInt64) {
+    entries.withLock { entries in
+      guard var entry = entries[number] else { return }
+      entry.uses -= 1
+      entries[number] = entry
+      Self.letGo(number, entry, &entries)
+    }
+  }
+
+  private func drop(_ number: UInt64, _ body: (inout Entry) -> Void) -> Bool {
+    entries.withLock { entries in
+      guard var entry = entries[number] else { return false }
+      body(&entry)
+      entries[number] = entry
+      Self.letGo(number, entry, &entries)
+      return entry.lookups == 0 && entry.opens == 0
+    }
+  }
+
+  /// A node leaves memory when nobody knows it and everything about it is in frames.
+  private static func letGo(_ number: UInt64, _ entry: Entry, _ entries: inout [UInt64: Entry]) {
+    guard entry.isIdle else { return }
+    let isSettled = entry.node.state.withLock {
+      $0.pending.isEmpty && $0.size == nil && $0.written == nil
+    }
+    if isSettled { entries[number] = nil }
+  }
+}

@@ -1,0 +1,216 @@
+import Bytes
+import Engine
+import Format
+
+/// One node of a `PageTree`.
+///
+///     0 kind 1 (1 leaf, 2 branch)   1 level 1   2 count 2   4 heap start 2   6 dead bytes 2   8 zero 8
+///     leaf:   16 + 2i  offset of record i;  record: key 8, length 2, value
+///     branch: 16 + 12i key 8, child page 4; the first key counts as 0
+package struct TreeNode {
+  private let bytes: Buffer
+  let level: UInt8
+  let count: Int
+
+  private static let header = 16
+  private static let recordHeader = 10
+  private static let branchEntry = 12
+  private static let maximumChildren = (Layout.chunkSize - header) / branchEntry
+
+  /// Nil if the page is not a node. The page was authenticated, so this catches our own mistakes only.
+  init?(_ bytes: Buffer) {
+    let kind = bytes.load(UInt8.self, at: 0)
+    level = bytes.load(UInt8.self, at: 1)
+    count = Int(bytes.load(UInt16.self, at: 2))
+    self.bytes = bytes
+    guard kind == (level == 0 ? 1 : 2), level < 12 else { return nil }
+    if level == 0 {
+      guard Self.header + 2 * count <= Int(bytes.load(UInt16.self, at: 4)) else { return nil }
+    } else {
+      guard count <= Self.maximumChildren else { return nil }
+    }
+  }
+
+  // MARK: - Reading
+
+  private func record(_ index: Int) -> Int { Self.record(bytes, index) }
+
+  private static func record(_ bytes: Buffer, _ index: Int) -> Int {
+    Int(bytes.load(UInt16.self, at: header + 2 * index))
+  }
+
+  package func key(_ index: Int) -> UInt64 { bytes.load(UInt64.self, at: record(index)) }
+
+  package func value(_ index: Int) -> [UInt8] {
+    let start = record(index) + Self.recordHeader
+    return bytes.load(start..<(start + Int(bytes.load(UInt16.self, at: start - 2))))
+  }
+
+  /// The first index whose key is not below `key`.
+  func lowerBound(_ key: UInt64) -> Int {
+    var low = 0
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      if self.key(middle) < key { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  func branchKey(_ index: Int) -> UInt64 {
+    bytes.load(UInt64.self, at: Self.header + Self.branchEntry * index)
+  }
+
+  func child(_ index: Int) -> UInt32 {
+    bytes.load(UInt32.self, at: Self.header + Self.branchEntry * index + 8)
+  }
+
+  /// The last child whose first key is not above `key`.
+  func childPosition(of key: UInt64) -> Int {
+    var low = 1
+    var high = count
+    while low < high {
+      let middle = (low + high) / 2
+      if branchKey(middle) <= key { low = middle + 1 } else { high = middle }
+    }
+    return low - 1
+  }
+
+  /// Bytes of records and their offsets.
+  var liveBytes: Int {
+    Layout.chunkSize - Int(bytes.load(UInt16.self, at: 4)) - Int(bytes.load(UInt16.self, at: 6))
+      + 2 * count
+  }
+
+  // MARK: - Changing a leaf
+
+  static func formatLeaf(_ page: Draft) {
+    page.store(UInt8(1), at: 0)
+    page.store(UInt16(Layout.chunkSize), at: 4)
+  }
+
+  /// Adds a record; false if there is no room.
+  static func insert(_ key: UInt64, _ value: [UInt8], into page: Draft) -> Bool {
+    guard let node = TreeNode(page.bytes) else { preconditionFailure("a leaf is edited") }
+    let size = recordHeader + value.count
+    var heap = Int(page.bytes.load(UInt16.self, at: 4))
+    if heap - (header + 2 * node.count) < size + 2 {
+      let dead = Int(page.bytes.load(UInt16.self, at: 6))
+      guard heap + dead - (header + 2 * node.count) >= size + 2 else { return false }
+      rewrite(page, with: records(of: node, 0..<node.count))
+      heap = Int(page.bytes.load(UInt16.self, at: 4))
+    }
+    let index = node.lowerBound(key)
+    heap -= size
+    page.store(key, at: heap)
+    page.store(UInt16(value.count), at: heap + 8)
+    page.store(value, at: heap + recordHeader)
+    let slot = header + 2 * index
+    let end = header + 2 * node.count
+    if slot < end { page.copy(from: page.bytes, slot..<end, to: slot + 2) }
+    page.store(UInt16(heap), at: slot)
+    page.store(UInt16(node.count + 1), at: 2)
+    page.store(UInt16(heap), at: 4)
+    return true
+  }
+
+  static func remove(_ index: Int, from page: Draft) {
+    guard let node = TreeNode(page.bytes) else { preconditionFailure("a leaf is edited") }
+    let start = node.record(index)
+    let size = recordHeader + Int(page.bytes.load(UInt16.self, at: start + 8))
+    // The name must not outlive its entry, not even inside sealed pages.
+    page.zero(start..<(start + size))
+    let slot = header + 2 * index
+    let end = header + 2 * node.count
+    if slot + 2 < end { page.copy(from: page.bytes, (slot + 2)..<end, to: slot) }
+    page.store(UInt16(node.count - 1), at: 2)
+    page.store(page.bytes.load(UInt16.self, at: 6) + UInt16(size), at: 6)
+  }
+
+  private static func records(of node: TreeNode, _ range: Range<Int>) -> [(UInt64, [UInt8])] {
+    range.map { (node.key($0), node.value($0)) }
+  }
+
+  private static func rewrite(_ page: Draft, with records: [(UInt64, [UInt8])]) {
+    page.zero(0..<Layout.chunkSize)
+    formatLeaf(page)
+    var heap = Layout.chunkSize
+    for (index, (key, value)) in records.enumerated() {
+      heap -= recordHeader + value.count
+      page.store(key, at: heap)
+      page.store(UInt16(value.count), at: heap + 8)
+      page.store(value, at: heap + recordHeader)
+      page.store(UInt16(heap), at: header + 2 * index)
+    }
+    page.store(UInt16(records.count), at: 2)
+    page.store(UInt16(heap), at: 4)
+  }
+
+  /// Moves the upper half, by bytes, to a new leaf. Returns the new leaf's first key.
+  static func splitLeaf(_ page: Draft, into right: Draft) -> UInt64 {
+    guard let node = TreeNode(page.bytes), node.count >= 2 else {
+      preconditionFailure("a full leaf holds at least two records")
+    }
+    let all = records(of: node, 0..<node.count)
+    let half = all.reduce(0) { $0 + $1.1.count + recordHeader } / 2
+    var size = 0
+    var cut = 0
+    while cut < all.count - 1 {
+      size += all[cut].1.count + recordHeader
+      cut += 1
+      if size >= half { break }
+    }
+    rewrite(page, with: Array(all[..<cut]))
+    rewrite(right, with: Array(all[cut...]))
+    return all[cut].0
+  }
+
+  // MARK: - Changing a branch
+
+  static func formatBranch(_ page: Draft, level: UInt8, _ children: [(UInt64, UInt32)]) {
+    page.zero(0..<Layout.chunkSize)
+    page.store(UInt8(2), at: 0)
+    page.store(level, at: 1)
+    page.store(UInt16(children.count), at: 2)
+    for (index, (key, child)) in children.enumerated() {
+      page.store(key, at: header + branchEntry * index)
+      page.store(child, at: header + branchEntry * index + 8)
+    }
+  }
+
+  /// Adds a child; false if there is no room.
+  static func insertChild(
+    _ key: UInt64, _ child: UInt32, at index: Int, into page: Draft
+  ) -> Bool {
+    let count = Int(page.bytes.load(UInt16.self, at: 2))
+    guard count < maximumChildren else { return false }
+    let start = header + branchEntry * index
+    let end = header + branchEntry * count
+    if start < end { page.copy(from: page.bytes, start..<end, to: start + branchEntry) }
+    page.store(key, at: start)
+    page.store(child, at: start + 8)
+    page.store(UInt16(count + 1), at: 2)
+    return true
+  }
+
+  static func removeChild(_ index: Int, from page: Draft) {
+    let count = Int(page.bytes.load(UInt16.self, at: 2))
+    let start = header + branchEntry * index
+    let end = header + branchEntry * count
+    if start + branchEntry < end {
+      page.copy(from: page.bytes, (start + branchEntry)..<end, to: start)
+    }
+    page.zero((end - branchEntry)..<end)
+    page.store(UInt16(count - 1), at: 2)
+  }
+
+  /// Moves the upper half to a new branch. Returns its first key.
+  static func splitBranch(_ page: Draft, into right: Draft) -> UInt64 {
+    guard let node = TreeNode(page.bytes) else { preconditionFailure("a branch is edited") }
+    let half = node.count / 2
+    let children = (0..<node.count).map { (node.branchKey($0), node.child($0)) }
+    formatBranch(page, level: node.level, Array(children[..<half]))
+    formatBranch(right, level: node.level, Array(children[half...]))
+    return children[half].0
+  }
+}

@@ -1,0 +1,133 @@
+import Bytes
+import Engine
+import Format
+import POSIX
+
+extension Volume {
+  package func attributes(of inode: InodeNumber) throws(VolumeError) -> Attributes {
+    try answer { () throws(EngineError) in
+      let record = try engine.read { (pages) throws(EngineError) in
+        try Inodes.record(of: inode.rawValue, in: pages)
+      }
+      return attributes(inode.rawValue, record)
+    }
+  }
+
+  /// A record as stat(2) tells it, with what no frame says yet.
+  func attributes(_ number: UInt64, _ record: InodeRecord) -> Attributes {
+    var attributes = Attributes(number, record)
+    if record.isRegular, let node = nodes.existing(number) {
+      node.state.withLock { state in
+        if let size = state.size { attributes.size = size }
+        if let written = state.written {
+          attributes.modified = max(attributes.modified, Timestamp(written))
+          attributes.changed = max(attributes.changed, Timestamp(written))
+        }
+        let pending = UInt64(state.pending.values.count { !$0.isHole })
+        attributes.blocks = max(attributes.blocks, pending * 8)
+      }
+    }
+    return attributes
+  }
+
+  /// Changes what setattr asks for, in one frame; a smaller size may take more.
+  package func setAttributes(
+    of inode: InodeNumber, _ change: AttributeChange, by caller: Caller
+  ) throws(VolumeError) -> Attributes {
+    try answer { () throws(EngineError) in
+      try nodes.with(inode.rawValue) { (node) throws(EngineError) in
+        if let size = change.size {
+          try node.content.withWrite { () throws(EngineError) in
+            try resize(node, to: size) { (record) throws(EngineError) in
+              guard record.isRegular else {
+                throw .posix(record.isDirectory ? .isDirectory : .invalid)
+              }
+              record.clearSetID()
+              record.apply(change)
+            }
+            if size > 0 || change.modified != nil {
+              node.state.withLock { $0.written = nil }
+            }
+          }
+        } else {
+          if change.modified != nil { node.state.withLock { $0.written = nil } }
+          try engine.transact { (transaction) throws(EngineError) in
+            try Inodes.change(inode.rawValue, in: transaction) { (record) throws(EngineError) in
+              record.apply(change)
+              if change.mode != nil {
+                try AccessControl.modeChanged(&record, in: transaction)
+              }
+            }
+          }
+        }
+      }
+      let record = try engine.read { (pages) throws(EngineError) in
+        try Inodes.record(of: inode.rawValue, in: pages)
+      }
+      return attributes(inode.rawValue, record)
+    }
+  }
+
+  /// Space for statfs(2): what the lower filesystem has free, and what the vault takes.
+  package func space() throws(VolumeError) -> VolumeSpace {
+    try answer { () throws(EngineError) in
+      let (slots, inodes) = try engine.read { (pages) throws(EngineError) in
+        let system = try pages.read(PageID(.system, 0))
+        return (
+          system.load(UInt64.self, at: SystemPage.usedSlots),
+          system.load(UInt64.self, at: SystemPage.usedInodes)
+        )
+      }
+      let free = try engine.freeBytes() / UInt64(Layout.chunkSize)
+      let pending = UInt64(unframed.withLock { $0 } / Layout.chunkSize)
+      let freeInodes = max(1000, free * 2)
+      return VolumeSpace(
+        totalChunks: slots + pending + free, freeChunks: free, totalInodes: inodes + freeInodes,
+        freeInodes: freeInodes)
+    }
+  }
+}
+
+extension Timestamp {
+  init(_ time: (seconds: Int64, nanoseconds: UInt32)) {
+    self.init(seconds: time.seconds, nanoseconds: time.nanoseconds)
+  }
+
+  /// Within what the format promises: 1901 to 2446, as ext4.
+  fileprivate var stored: (seconds: Int64, nanoseconds: UInt32) {
+    (Swift.min(Swift.max(seconds, -2_147_483_648), 15_032_385_535), nanoseconds)
+  }
+}
+
+extension Attributes {
+  init(_ number: UInt64, _ record: InodeRecord) {
+    self.init(
+      inode: InodeNumber(rawValue: number), generation: record.generation, mode: record.mode,
+      links: record.links, user: record.user, group: record.group, device: record.device,
+      size: record.size, blocks: record.chunks * 8, accessed: Timestamp(record.accessed),
+      modified: Timestamp(record.modified), changed: Timestamp(record.changed),
+      born: Timestamp(record.born))
+  }
+}
+
+extension InodeRecord {
+  fileprivate mutating func apply(_ change: AttributeChange) {
+    let now = Clock.realtime
+    func time(_ wanted: TimeChange) -> (seconds: Int64, nanoseconds: UInt32) {
+      switch wanted {
+      case .now: now
+      case .to(let time): time.stored
+      }
+    }
+    if let user = change.user { self.user = user }
+    if let group = change.group { self.group = group }
+    if let bits = change.mode {
+      mode = mode & FileMode.typeMask | bits & FileMode.permissionMask
+    } else if change.clearsSetID || change.user != nil || change.group != nil {
+      clearSetID()
+    }
+    if let accessed = change.accessed { self.accessed = time(accessed) }
+    if let modified = change.modified { self.modified = time(modified) }
+    if let changed = change.changed { self.changed = time(changed) } else { changed = now }
+  }
+}

@@ -1,0 +1,131 @@
+package import Crypto
+package import Disk
+package import Engine
+import Format
+import POSIX
+
+/// The decrypted tree of one vault, with the meaning POSIX gives it. Knows nothing of FUSE.
+///
+/// Lock order: a node's `content` (rank 1; two nodes only in number order), the engine's writer and tree
+/// (ranks 2 and 3), a node's `state` and the tables (rank 4).
+package final class Volume: Sendable {
+  let engine: Engine
+  let nodes = NodeTable()
+  let directories: Directories
+  /// Bytes written and in no frame yet.
+  let unframed = Lock<Int>(0)
+  let background = Monitor(BackgroundState())
+  let scratch = ScratchPool()
+
+  init(engine: Engine) {
+    self.engine = engine
+    directories = Directories(hash: engine.nameHash())
+  }
+
+  package var warnings: [OpenWarning] { engine.warnings }
+  package var isReadOnly: Bool { engine.isReadOnly }
+
+  package var statistics: VolumeStatistics {
+    VolumeStatistics(
+      generation: engine.generation, healedCopies: engine.healedCopies,
+      anchorUnwritable: engine.anchorFailed)
+  }
+
+  /// Makes a new empty volume in an empty vault folder, with `owner`'s root directory.
+  package static func create(
+    on disk: any Disk, master: borrowing SecretBytes, vault: [UInt8], options: EngineOptions,
+    anchor: (any Disk)?, owner: Caller
+  ) throws(EngineError) {
+    try Engine.create(on: disk, master: master, vault: vault, options: options)
+    let engine = try Engine.open(
+      on: disk, master: master, vault: vault, options: options, anchor: anchor)
+    try engine.transact { (transaction) throws(EngineError) in
+      var root = InodeRecord()
+      root.mode = FileMode.directory | 0o700
+      root.links = 2
+      root.user = owner.user
+      root.group = owner.group
+      root.seed = Random.bytes(32)
+      root.born = Clock.realtime
+      root.accessed = root.born
+      root.modified = root.born
+      root.changed = root.born
+      root.parent = InodeNumber.root.rawValue
+      let number = try Inodes.make(root, in: transaction)
+      guard number == InodeNumber.root.rawValue else {
+        preconditionFailure("the first inode is the root")
+      }
+    }
+    try engine.close()
+  }
+
+  /// Opens a volume: recovers what a crash left, unless `readOnly` checkpoints and starts a session.
+  package static func open(
+    on disk: any Disk, master: borrowing SecretBytes, vault: [UInt8], options: EngineOptions,
+    anchor: (any Disk)?
+  ) throws(EngineError) -> Volume {
+    let engine = try Engine.open(
+      on: disk, master: master, vault: vault, options: options, anchor: anchor)
+    let volume = Volume(engine: engine)
+    if !options.readOnly {
+      try engine.startCheckpointer()
+      volume.startBackground()
+    }
+    return volume
+  }
+
+  /// After a change of the configuration: root and anchor remember its generation.
+  package func noteConfiguration(generation: UInt64) throws(EngineError) {
+    try engine.noteConfiguration(generation: generation)
+  }
+
+  /// Frames everything, writes the last root and forgets the keys. Every call after it is refused.
+  package func close() throws(VolumeError) {
+    stopBackground()
+    try answer { () throws(EngineError) in
+      var failure: EngineError?
+      if !engine.isReadOnly {
+        do throws(EngineError) {
+          try frameAll()
+          while try reapOrphans() {}
+        } catch { failure = error }
+      }
+      try engine.close()
+      scratch.drop()
+      if let failure { throw failure }
+    }
+  }
+
+  /// The one place where the engine's errors become the volume's.
+  @discardableResult
+  func answer<R>(_ body: () throws(EngineError) -> R) throws(VolumeError) -> R {
+    do { return try body() } catch { throw VolumeError(error) }
+  }
+}
+
+/// Figures for `status` and `info`.
+package struct VolumeStatistics: Hashable, Sendable {
+  package let generation: UInt64
+  /// Metadata copies found bad and rewritten since the mount.
+  package let healedCopies: Int
+  package let anchorUnwritable: Bool
+}
+
+extension VolumeError {
+  init(_ error: EngineError) {
+    switch error {
+    case .posix(let errno): self = .system(errno)
+    case .noSpace: self = .system(.noSpace)
+    case .disk(let failure):
+      switch failure.errno {
+      case .noSpace, .overQuota, .noMemory: self = .system(failure.errno)
+      default: self = .system(.ioError)
+      }
+    case .damaged(let what), .missing(let what), .journalDamaged(let what), .unsupported(let what):
+      self = .damaged(what)
+    case .readOnly(let reason): self = .readOnly(reason)
+    case .closed: self = .locked
+    case .older, .forked, .olderConfiguration: self = .damaged("an older state")
+    }
+  }
+}
