@@ -20,6 +20,8 @@ extension Volume {
       try empty(node, change)
       return
     }
+    // A crash may have left chunks beyond the size: the file must not grow over them.
+    try finishTrimming(node)
     let record = try engine.read { (pages) throws(EngineError) in
       try Inodes.record(of: node.number, in: pages)
     }

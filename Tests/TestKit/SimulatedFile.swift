@@ -1,0 +1,115 @@
+import Disk
+import POSIX
+
+/// An open object of a simulated disk.
+final class SimulatedFile: DiskFile {
+  private let disk: SimulatedDisk
+  private let number: Int
+  private let name: String
+  private let writable: Bool
+
+  init(_ disk: SimulatedDisk, _ number: Int, _ name: String, writable: Bool) {
+    self.disk = disk
+    self.number = number
+    self.name = name
+    self.writable = writable
+  }
+
+  deinit {
+    disk.state.withLock { state in
+      state.files[number]?.handles -= 1
+      state.forgetUnreachable()
+    }
+  }
+
+  private func content(
+    _ state: inout SimulatedState, _ kind: SimulatedCall.Kind
+  ) throws(DiskError) -> SparseContent {
+    guard let content = state.files[number]?.current else { throw state.fail(.stale, kind, name) }
+    return content
+  }
+
+  private func beginChange(
+    _ state: inout SimulatedState, _ kind: SimulatedCall.Kind
+  ) throws(DiskError) {
+    try state.begin(kind, name)
+    guard writable else { throw state.fail(.badDescriptor, kind, name) }
+  }
+
+  func read(into span: inout MutableRawSpan, at offset: UInt64) throws(DiskError) -> Int {
+    // The content is copied out, which costs nothing: the lock must not be held over the span.
+    let stored = try disk.state.withLock { (state) throws(DiskError) -> SparseContent in
+      try state.begin(.read, name)
+      return try content(&state, .read)
+    }
+    let start = min(Int(clamping: offset), stored.size)
+    let bytes = stored.read(start..<min(stored.size, start + span.byteCount))
+    span.copy(from: bytes, 0..<bytes.count, to: 0)
+    return bytes.count
+  }
+
+  func write(_ span: RawSpan, at offset: UInt64) throws(DiskError) {
+    let bytes = array(span)
+    let start = Int(offset)
+    try disk.state.withLock { (state) throws(DiskError) in
+      do throws(DiskError) { try beginChange(&state, .write) } catch {
+        // A write that fails may have got half-way. Nothing is written after the power is lost.
+        let half = bytes.count / 1024 * 512
+        if error.operation != SimulatedState.powerLoss, writable, half > 0 {
+          state.files[number]?.change(.write(Array(bytes[..<half]), at: start))
+        }
+        throw error
+      }
+      let pages = try content(&state, .write).newPages(start..<(start + bytes.count))
+      guard state.hasRoom(forPages: pages) else { throw state.fail(.noSpace, .write, name) }
+      state.files[number]?.change(.write(bytes, at: start))
+    }
+  }
+
+  func sync() throws(DiskError) {
+    try disk.state.withLock { (state) throws(DiskError) in
+      do throws(DiskError) { try state.begin(.sync, name) } catch {
+        if error.operation != SimulatedState.powerLoss { state.files[number]?.failSync() }
+        throw error
+      }
+      state.files[number]?.sync()
+    }
+  }
+
+  func allocate(_ range: Range<UInt64>) throws(DiskError) {
+    let range = Int(range.lowerBound)..<Int(range.upperBound)
+    try disk.state.withLock { (state) throws(DiskError) in
+      try beginChange(&state, .allocate)
+      guard !range.isEmpty else { throw state.fail(.invalid, .allocate, name) }
+      guard state.hasRoom(forPages: try content(&state, .allocate).newPages(range)) else {
+        throw state.fail(.noSpace, .allocate, name)
+      }
+      state.files[number]?.change(.allocate(range))
+    }
+  }
+
+  func punch(_ range: Range<UInt64>) throws(DiskError) -> Bool {
+    let range = Int(range.lowerBound)..<Int(range.upperBound)
+    return try disk.state.withLock { (state) throws(DiskError) in
+      try beginChange(&state, .punch)
+      guard !range.isEmpty else { throw state.fail(.invalid, .punch, name) }
+      guard state.punches else { return false }
+      state.files[number]?.change(.punch(range))
+      return true
+    }
+  }
+
+  func size() throws(DiskError) -> UInt64 {
+    try disk.state.withLock { (state) throws(DiskError) in
+      try state.begin(.size, name)
+      return UInt64(try content(&state, .size).size)
+    }
+  }
+
+  func resize(_ size: UInt64) throws(DiskError) {
+    try disk.state.withLock { (state) throws(DiskError) in
+      try beginChange(&state, .resize)
+      state.files[number]?.change(.resize(Int(size)))
+    }
+  }
+}
