@@ -54,9 +54,15 @@ final class ActiveMount: Sendable {
   /// Locks: everything is written, nothing readable stays, the mount goes, keys are wiped. Returns when
   /// all that is done; false if the mount is still there.
   func lock() -> Bool {
-    let stopped = session.stop(force: true) { [self] in closeVault() }
-    guard stopped || ending.withLock({ $0.isClosing }) else { return false }
-    return ending.withLock(when: { $0.isOver }, timeout: 60_000_000_000) { $0.isOver }
+    // If somebody else is at it already, this returns at once, and the end is waited for all the same.
+    session.stop(force: true) { [self] in closeVault() }
+    return ending.withLock(when: { $0.isOver }, timeout: 600_000_000_000) { $0.isOver }
+  }
+
+  /// Takes a mount away that was never served.
+  func abandon() {
+    _ = try? Thread.start("coffre-abandon") { [self] in _ = lock() }
+    run {}
   }
 
   /// Once, and whoever comes second waits.

@@ -44,7 +44,7 @@ final class Connection: Sendable {
     while done < count {
       guard System.waitForInput(descriptor, milliseconds: patience) else { return nil }
       var span = secret.mutableBytes
-      var rest = span.extracting(done..<count)
+      var rest = span._mutatingExtracting(done..<count)
       guard let got = try? System.receive(descriptor, into: &rest), got > 0 else { return nil }
       done += got
     }
