@@ -14,6 +14,11 @@ package enum MountPaths {
     return (folder == "/" ? "" : folder) + "/" + name
   }
 
+  /// Takes away a dead mount of ours at a path; false if there is none.
+  package static func clearDead(_ path: String) -> Bool {
+    MountTable.detachStale(at: resolved(path))
+  }
+
   /// The mount point as an absolute path, after a dead mount of ours was taken away there.
   package static func check(mountPoint path: String, vault: String) throws(Failure) -> String {
     let guess = resolved(path)
