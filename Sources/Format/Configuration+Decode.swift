@@ -70,8 +70,8 @@ extension Configuration {
     writer.bytes(slot.salt)
     writer.bytes(slot.commitment)
     writer.bytes(slot.iv)
-    precondition(writer.count == 124)
-    writer.zeros(4)
+    precondition(writer.count == 116)
+    writer.zeros(12)
     return writer.buffer
   }
 }
