@@ -111,7 +111,7 @@ final class Mounted {
     process.environment = environment
     process.standardInput = FileHandle.nullDevice
     let log = scratch + "/log-" + UUID().uuidString
-    FileManager.default.createFile(atPath: log, contents: nil)
+    _ = FileManager.default.createFile(atPath: log, contents: nil)
     let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
     process.standardOutput = handle
     process.standardError = handle

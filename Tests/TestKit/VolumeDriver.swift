@@ -22,7 +22,12 @@ package struct VolumeDriver: Sendable {
     _ path: Path
   ) throws(VolumeError) -> (directory: InodeNumber, name: FileName) {
     guard let name = path.last else { throw .system(.invalid) }
-    return (try find(Array(path.dropLast())), try FileName(name))
+    let directory = try find(Array(path.dropLast()))
+    // As the kernel does: a path through something else is refused before the next path is looked at.
+    guard try volume.attributes(of: directory).mode & 0o170000 == 0o040000 else {
+      throw .system(.notDirectory)
+    }
+    return (directory, try FileName(name))
   }
 
   /// Does an operation; nil if it went well, else the error.
