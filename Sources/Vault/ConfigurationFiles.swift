@@ -44,12 +44,19 @@ struct ConfigurationFiles {
     return Found(copies: found, unequal: true)
   }
 
-  /// Whether the folder holds the store of a vault.
+  /// Whether the folder holds a store that was in use. One that `create` did not finish never was.
   private func hasData() throws(VaultError) -> Bool {
-    do {
-      let names = try disk.list("")
-      return names.contains("data") || names.contains("root.0") || names.contains("root.1")
-    } catch { throw VaultError(error) }
+    do throws(DiskError) { return Self.haveLostConfiguration(Set(try disk.list(""))) } catch {
+      throw VaultError(error)
+    }
+  }
+
+  /// Whether the names of a folder are those of a store without its configuration.
+  static func haveLostConfiguration(_ names: Set<String>) -> Bool {
+    let configured = !names.isDisjoint(with: [Configuration.fileName, Configuration.copyName])
+    let stored =
+      !names.isDisjoint(with: ["root.0", "root.1"]) || names.isSuperset(of: ["data", "meta-a"])
+    return stored && !configured && !names.contains(Vault.mark)
   }
 
   private func copy(_ name: String) throws(VaultError) -> Copy {
@@ -97,7 +104,7 @@ struct ConfigurationFiles {
   private func replace(_ name: String, _ page: Buffer) throws(DiskError) {
     let file: any DiskFile
     do throws(DiskError) { file = try disk.create(Configuration.newName) } catch {
-      // A killed change left it, or `create` put it there as its mark.
+      // A killed change left it.
       guard error.errno == .exists else { throw error }
       file = try disk.open(Configuration.newName, writable: true)
     }

@@ -12,6 +12,8 @@ package final class OpenVault: Sendable {
   package let volume: Volume
   private let isReadOnly: Bool
   private let lock: Lock<VaultLock?>
+  /// One change of the configuration at a time: requests come from several threads.
+  private let changing = Lock(())
 
   fileprivate init(
     _ vault: Vault, _ information: VaultInformation, _ volume: Volume, isReadOnly: Bool,
@@ -32,9 +34,11 @@ package final class OpenVault: Sendable {
     old: borrowing SecretBytes, new: borrowing SecretBytes
   ) throws(VaultError) {
     guard !isReadOnly else { throw .readOnly }
-    let generation = try vault.configuration.changePassword(old: old, new: new)
-    do throws(EngineError) { try volume.noteConfiguration(generation: generation) } catch {
-      throw VaultError(error)
+    try changing.withLock { (_) throws(VaultError) in
+      let generation = try vault.configuration.changePassword(old: old, new: new)
+      do throws(EngineError) { try volume.noteConfiguration(generation: generation) } catch {
+        throw VaultError(error)
+      }
     }
   }
 
@@ -57,6 +61,7 @@ extension Vault {
     let unlocked =
       options.readOnly
       ? try configuration.unlock(password) : try configuration.unlockAndHeal(password)
+    if !options.readOnly { try Self.removeLeftovers(disk) }
     let volume = try openVolume(unlocked, options)
     let generation = unlocked.configuration.generation
     // A change of the password that was killed before root and anchor heard of it.

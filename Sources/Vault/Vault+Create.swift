@@ -7,62 +7,98 @@ import POSIX
 import Volume
 
 extension Vault {
-  private static let leftovers: Set<String> = [
-    Configuration.newName, "CACHEDIR.TAG", "lock", "root.0", "root.1", "data", "meta-a", "meta-b",
-    "journal",
+  /// There from the start of `create` to its end, or to the first open if it is killed before: a folder
+  /// with it never held anything, one without it that lost its configuration may. (Its name is its own,
+  /// as a killed `passwd` leaves `coffre.conf.new` behind.)
+  static let mark = "coffre.init"
+  private static let harmless: Set<String> = [mark, "CACHEDIR.TAG", "lock"]
+  private static let objects: Set<String> = [
+    "root.0", "root.1", "data", "meta-a", "meta-b", "journal", Configuration.newName,
+    Configuration.fileName, Configuration.copyName,
   ]
-  private static let harmless: Set<String> = [Configuration.newName, "CACHEDIR.TAG", "lock"]
 
   /// Makes a new vault in a folder that is absent or empty, or that a killed `create` left behind.
-  ///
-  /// An empty `coffre.conf.new` comes before the store and becomes the configuration at the end. So a
-  /// store without it and without a configuration is one that lost its configuration: never touched.
   package static func create(
     at path: String, password: borrowing SecretBytes
   ) throws(VaultError) {
     try makeFolder(path)
     let vault = try Vault(path: path)
-    try vault.checkEmpty()
+    try checkEmpty(vault.disk)
     let lock = try vault.lock(exclusive: true)
-    try vault.checkEmpty()
-    try vault.writeTag()
-    let identifier = Random.bytes(16)
+    defer { withExtendedLifetime(lock) {} }
+    // Another one may have finished since.
+    try checkEmpty(vault.disk)
     let master = SecretBytes(random: 32)
-    var configuration = Configuration(vault: identifier, generation: 1, cost: .frozen)
+    let configuration = try configuration(for: master, password)
+    try fill(vault.disk, configuration, master, anchor: AnchorFolder.open())
+  }
+
+  /// The first configuration of a new vault, with one password.
+  static func configuration(
+    for master: borrowing SecretBytes, _ password: borrowing SecretBytes
+  ) throws(VaultError) -> Configuration {
+    var configuration = Configuration(vault: Random.bytes(16), generation: 1, cost: .frozen)
     configuration.slots[0] = try KeySlots.seal(
       master, password: password, in: configuration, at: 0)
     configuration.mac = KeySlots.mac(of: configuration, master)
+    return configuration
+  }
+
+  /// Makes the vault's objects, the configuration last. Whatever a killed run left is written over.
+  static func fill(
+    _ disk: any Disk, _ configuration: Configuration, _ master: borrowing SecretBytes,
+    anchor: (any Disk)?
+  ) throws(VaultError) {
     let owner = Caller(user: System.userNumber, group: System.groupNumber, mask: 0o077)
+    do throws(DiskError) { try begin(disk) } catch { throw VaultError(error) }
     do throws(EngineError) {
       try Volume.create(
-        on: vault.disk, master: master, vault: identifier, options: EngineOptions(),
-        anchor: AnchorFolder.open(), owner: owner)
+        on: disk, master: master, vault: configuration.vault, options: EngineOptions(),
+        anchor: anchor, owner: owner)
     } catch { throw VaultError(error) }
-    try vault.configuration.write(configuration)
-    _ = lock
+    try ConfigurationFiles(disk: disk).write(configuration)
+    try removeLeftovers(disk)
+  }
+
+  /// Removes what a killed `create` or `passwd` left beside a configuration that is whole. Must work
+  /// before anything is stored: as long as the mark is there, `create` takes the folder for its own.
+  static func removeLeftovers(_ disk: any Disk) throws(VaultError) {
+    do throws(DiskError) {
+      if try remove([mark, Configuration.newName], disk) { try disk.syncFolder("") }
+    } catch { throw VaultError(error) }
+  }
+
+  /// False if none of the objects was there.
+  private static func remove(_ names: [String], _ disk: any Disk) throws(DiskError) -> Bool {
+    var isChanged = false
+    for name in names {
+      do throws(DiskError) {
+        try disk.remove(name)
+        isChanged = true
+      } catch {
+        guard error.errno == .noSuchFile else { throw error }
+      }
+    }
+    return isChanged
   }
 
   /// Whether `init` may work here; asked before a password is, so that nobody types one in vain.
   package static func checkCreatable(at path: String) throws(VaultError) {
-    do throws(Errno) { _ = try System.status(at: path) } catch {
-      if error == .noSuchFile { return }
-      throw .system(error, operation: "stat")
+    do throws(Errno) {
+      guard try System.status(at: path).isDirectory else { throw Errno.notDirectory }
+    } catch {
+      guard error == .noSuchFile else { throw .noFolder(error) }
+      return
     }
-    try Vault(path: path).checkEmpty()
+    try checkEmpty(Vault(path: path).disk)
   }
 
-  private func checkEmpty() throws(VaultError) {
+  static func checkEmpty(_ disk: any Disk) throws(VaultError) {
     let names: Set<String>
-    do { names = Set(try disk.list("")) } catch { throw VaultError(error) }
-    guard names.isSubset(of: Self.leftovers) else {
-      let configured = names.contains(Configuration.fileName)
-        || names.contains(Configuration.copyName)
-      throw !configured && names.contains("root.0") && names.contains("data")
-        ? .missingConfiguration : .notEmpty
-    }
-    guard names.isSubset(of: Self.harmless) || names.contains(Configuration.newName) else {
-      throw .missingConfiguration
-    }
+    do throws(DiskError) { names = Set(try disk.list("")) } catch { throw VaultError(error) }
+    let own = names.contains(mark) ? harmless.union(objects) : harmless
+    guard !names.isSubset(of: own) else { return }
+    throw ConfigurationFiles.haveLostConfiguration(names) ? .missingConfiguration : .notEmpty
   }
 
   private static func makeFolder(_ path: String) throws(VaultError) {
@@ -74,28 +110,29 @@ extension Vault {
       let name = parent.map { $0.isEmpty ? "/" : String($0) } ?? "."
       try System.fsync(System.open(name, [.directory]))
     } catch {
-      guard error == .exists else {
-        throw error == .noSuchFile ? .noSuchVault : .system(error, operation: "mkdir")
-      }
+      guard error == .exists else { throw .noFolder(error) }
     }
   }
 
-  /// Backups and indexers pass a folder with this tag by; see https://bford.info/cachedir/.
-  private func writeTag() throws(VaultError) {
+  /// Writes the mark and the tag by which backups and indexers pass a folder by, see
+  /// https://bford.info/cachedir/.
+  private static func begin(_ disk: any Disk) throws(DiskError) {
     let text = """
       Signature: 8a477f597d28d172789f06886806bc55
       # This folder holds an encrypted vault of Coffre. Its files change together: copy it as a whole,
       # while it is locked.
 
       """
-    do throws(DiskError) {
-      try write(Array(text.utf8), to: "CACHEDIR.TAG")
-      try write([], to: Configuration.newName)
-      try disk.syncFolder("")
-    } catch { throw VaultError(error) }
+    try write([], to: mark, disk)
+    try disk.syncFolder("")
+    _ = try remove([Configuration.fileName, Configuration.copyName], disk)
+    try write(Array(text.utf8), to: "CACHEDIR.TAG", disk)
+    try disk.syncFolder("")
   }
 
-  private func write(_ bytes: [UInt8], to name: String) throws(DiskError) {
+  private static func write(
+    _ bytes: [UInt8], to name: String, _ disk: any Disk
+  ) throws(DiskError) {
     let file: any DiskFile
     do throws(DiskError) { file = try disk.create(name) } catch {
       guard error.errno == .exists else { throw error }

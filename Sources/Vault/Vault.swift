@@ -44,22 +44,20 @@ package final class Vault: Sendable {
   package func checkFree(exclusive: Bool) throws(VaultError) { _ = try lock(exclusive: exclusive) }
 
   /// Changes the password of a vault that nobody has open.
+  ///
+  /// The volume is opened first: what keeps a mount from working keeps the password as it is, and root
+  /// and anchor hear of the new configuration, so that the old one will be refused.
   package func changePassword(
     old: borrowing SecretBytes, new: borrowing SecretBytes
   ) throws(VaultError) {
-    _ = try configuration.read()
-    let lock = try lock(exclusive: true)
-    let generation = try configuration.changePassword(old: old, new: new)
-    // Root and anchor remember the generation: the old configuration will be refused.
-    let unlocked = try configuration.unlock(new)
-    let volume = try openVolume(unlocked, VaultOptions())
-    do throws(EngineError) {
-      try volume.noteConfiguration(generation: generation)
-    } catch { throw VaultError(error) }
-    do throws(VolumeError) { try volume.close() } catch {
+    let vault = try open(password: old, options: VaultOptions())
+    do throws(VaultError) { try vault.changePassword(old: old, new: new) } catch {
+      try? vault.close()
+      throw error
+    }
+    do throws(VolumeError) { try vault.close() } catch {
       throw .system(error.errno, operation: "close")
     }
-    _ = lock
   }
 
   func openVolume(

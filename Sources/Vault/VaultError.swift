@@ -4,6 +4,8 @@ package import POSIX
 
 /// Why something could not be done with a vault. No password, key or name of the user is in any of them.
 package enum VaultError: Error, Hashable, Sendable {
+  /// The folder for a new vault can't be made, or something else has its name.
+  case noFolder(Errno)
   /// There is no folder, or none of a vault.
   case noSuchVault
   /// Data of a vault, and no configuration: never an occasion for a new vault.
