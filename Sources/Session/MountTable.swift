@@ -51,7 +51,8 @@ enum MountTable {
   static func isStale(at path: String) -> Bool {
     guard hasOurs(at: path) else { return false }
     do throws(Errno) {
-      _ = try System.status(at: path)
+      // Attributes may be cached; an open is always asked for.
+      _ = try System.open(path, [.directory, .nonBlocking])
       return false
     } catch { return error == .notConnected }
   }
