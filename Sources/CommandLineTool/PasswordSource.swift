@@ -89,7 +89,9 @@ package enum PasswordSource: Hashable, Sendable {
         let got = try System.receive(file, into: &rest)
         if got == 0 { break }
         count += got
-      } catch { throw Failure(.badPasswordInput, "the password: \(error.description.lowercased())") }
+      } catch {
+        throw Failure(.badPasswordInput, "the password: \(error.description.lowercased())")
+      }
     }
     return try PasswordText.checked(secret, count: count)
   }

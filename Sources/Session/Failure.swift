@@ -14,7 +14,8 @@ package struct Failure: Error, Hashable, Sendable {
   }
 
   package init(_ errno: Errno, _ doing: String) {
-    self.init(errno == .noSpace ? .noSpace : .systemError, "\(doing): \(errno.description.lowercased())")
+    self.init(
+      errno == .noSpace ? .noSpace : .systemError, "\(doing): \(errno.description.lowercased())")
   }
 }
 
@@ -26,7 +27,8 @@ extension Failure {
       self.init(.noSuchVault, "no vault at \(vault)", hint: "make one with `coffre init \(vault)`")
     case .missingConfiguration:
       self.init(
-        .missingConfiguration, "\(vault) holds the data of a vault, but its configuration is missing",
+        .missingConfiguration,
+        "\(vault) holds the data of a vault, but its configuration is missing",
         hint: "put coffre.conf or coffre.conf.copy back from a backup; nothing was changed")
     case .notEmpty:
       self.init(.notEmpty, "\(vault) is not empty", hint: "give a folder that is new or empty")

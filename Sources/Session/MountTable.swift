@@ -8,7 +8,9 @@ enum MountTable {
   }
 
   static func entries() -> [Entry] {
-    guard let bytes = try? System.readFile("/proc/self/mountinfo", limit: 16 << 20) else { return [] }
+    guard let bytes = try? System.readFile("/proc/self/mountinfo", limit: 16 << 20) else {
+      return []
+    }
     return bytes.split(separator: UInt8(ascii: "\n")).compactMap { entry(Array($0)) }
   }
 
@@ -28,7 +30,8 @@ enum MountTable {
     var index = 0
     while index < bytes.count {
       if bytes[index] == UInt8(ascii: "\\"), index + 3 < bytes.count,
-        let byte = UInt8(String(decoding: bytes[(index + 1)...(index + 3)], as: UTF8.self), radix: 8)
+        let byte = UInt8(
+          String(decoding: bytes[(index + 1)...(index + 3)], as: UTF8.self), radix: 8)
       {
         result.append(byte)
         index += 4

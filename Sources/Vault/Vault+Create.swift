@@ -55,7 +55,8 @@ extension Vault {
     let names: Set<String>
     do { names = Set(try disk.list("")) } catch { throw VaultError(error) }
     guard names.isSubset(of: Self.leftovers) else {
-      let configured = names.contains(Configuration.fileName)
+      let configured =
+        names.contains(Configuration.fileName)
         || names.contains(Configuration.copyName)
       throw !configured && names.contains("root.0") && names.contains("data")
         ? .missingConfiguration : .notEmpty

@@ -79,6 +79,9 @@ struct SparseContent: Sendable, Equatable {
     }
   }
 
+  /// Makes every page of zeros a hole.
+  mutating func dropZeroPages() { pages = pages.filter { $0.value != Self.zeroPage } }
+
   /// Bytes of a range, cut at the end.
   func read(_ range: Range<Int>) -> [UInt8] {
     let range = range.clamped(to: 0..<size)

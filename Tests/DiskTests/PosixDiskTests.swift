@@ -1,0 +1,84 @@
+import Disk
+import Glibc
+import POSIX
+import TestKit
+import Testing
+
+/// What another program may have put into the vault's folder to lead Coffre elsewhere.
+@Suite struct PosixDiskTests {
+  private func make() throws -> (folder: ScratchDirectory, disk: PosixDisk) {
+    let folder = ScratchDirectory()
+    return (folder, try PosixDisk(path: folder.path))
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func aFifoIsRefusedWithoutWaiting() throws {
+    let (folder, disk) = try make()
+    #expect(unsafe mkfifo(folder.path("object"), 0o600) == 0)
+    // EINVAL for what is not regular; the lone writer gets ENXIO from the kernel, not from us.
+    #expect(disk.openFailure("object", writable: false) == .invalid)
+    #expect(disk.openFailure("object", writable: true) == .invalid)
+    #expect(disk.createFailure("object") == .exists)
+  }
+
+  @Test func aLinkIsNotFollowed() throws {
+    let (folder, disk) = try make()
+    try disk.create("target").put([1], at: 0)
+    #expect(unsafe symlink(folder.path("target"), folder.path("object")) == 0)
+    #expect(disk.openFailure("object", writable: false) == .loop)
+    #expect(disk.openFailure("object", writable: true) == .loop)
+    #expect(disk.createFailure("object") == .exists)
+  }
+
+  @Test func aDirectoryIsRefused() throws {
+    let (folder, disk) = try make()
+    #expect(unsafe mkdir(folder.path("object"), 0o700) == 0)
+    #expect(disk.openFailure("object", writable: false) == .invalid)
+    #expect(disk.openFailure("object", writable: true) == .isDirectory)
+  }
+
+  @Test func aFolderThatIsALinkIsRefused() throws {
+    let (folder, disk) = try make()
+    let elsewhere = ScratchDirectory()
+    let other = try PosixDisk(path: elsewhere.path)
+    try other.create("object").put([1], at: 0)
+    #expect(unsafe symlink(elsewhere.path, folder.path("data")) == 0)
+    #expect(disk.openFailure("data/object", writable: false) == .notDirectory)
+    #expect(disk.createFailure("data/new") == .notDirectory)
+    #expect(failure { () throws(DiskError) in _ = try disk.list("data") } == .notDirectory)
+    #expect(failure { () throws(DiskError) in try disk.syncFolder("data") } == .notDirectory)
+    #expect(failure { () throws(DiskError) in try disk.createFolder("data") } == .notDirectory)
+    #expect(failure { () throws(DiskError) in try disk.remove("data/object") } == .notDirectory)
+    #expect(try other.list("") == ["object"])
+  }
+
+  @Test func nobodyElseMayReadWhatIsMade() throws {
+    let (folder, disk) = try make()
+    try disk.createFolder("data")
+    _ = try disk.create("data/object")
+    #expect(try System.status(at: folder.path("data")).mode & 0o777 == 0o700)
+    #expect(try System.status(at: folder.path("data/object")).mode & 0o777 == 0o600)
+  }
+
+  @Test func aFolderThatIsMissingIsReported() {
+    let error = #expect(throws: DiskError.self) { _ = try PosixDisk(path: "/nowhere/at/all") }
+    #expect(error?.errno == .noSuchFile)
+  }
+
+  @Test func oneWriterLocksTheOthersOut() throws {
+    let (folder, disk) = try make()
+    let other = try PosixDisk(path: folder.path)
+    do {
+      let held = try disk.lock(exclusive: true)
+      let error = #expect(throws: DiskError.self) { _ = try other.lock(exclusive: true) }
+      #expect(error?.errno == .tryAgain)
+      let reader = #expect(throws: DiskError.self) { _ = try other.lock(exclusive: false) }
+      #expect(reader?.errno == .tryAgain)
+      withExtendedLifetime(held) {}
+    }
+    let one = try disk.lock(exclusive: false)
+    let two = try other.lock(exclusive: false)
+    #expect(throws: DiskError.self) { _ = try other.lock(exclusive: true) }
+    withExtendedLifetime((one, two)) {}
+  }
+}
