@@ -8,7 +8,8 @@ package enum Help {
       text += "  " + padded(([verb.name] + verb.operands).joined(separator: " "), 28) + verb.summary
       text += "\n"
     }
-    return text + "\n`coffre help VERB` tells the options, `coffre help exit-codes` what its numbers mean.\n"
+    return text
+      + "\n`coffre help VERB` tells the options, `coffre help exit-codes` what its numbers mean.\n"
   }
 
   package static func of(_ verb: Verb) -> String {

@@ -63,7 +63,7 @@ package enum PasswordSource: Hashable, Sendable {
       let pipe = try Pipe()
       process = try System.spawn(
         "/bin/sh", ["sh", "-c", command],
-        descriptors: [.inherited, .number(pipe.writing.rawValue), .inherited], newSession: false)
+        descriptors: [.inherited, .number(pipe.writing.rawValue), .inherited], detached: false)
       output = pipe.intoReading()
     } catch { throw Failure(.badPasswordInput, "the password command: \(error.description)") }
     var problem: Failure?
@@ -89,7 +89,9 @@ package enum PasswordSource: Hashable, Sendable {
         let got = try System.receive(file, into: &rest)
         if got == 0 { break }
         count += got
-      } catch { throw Failure(.badPasswordInput, "the password: \(error.description.lowercased())") }
+      } catch {
+        throw Failure(.badPasswordInput, "the password: \(error.description.lowercased())")
+      }
     }
     return try PasswordText.checked(secret, count: count)
   }

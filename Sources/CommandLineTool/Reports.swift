@@ -13,7 +13,8 @@ enum StatusCommand {
       Output.line("\(mount.vault) on \(mount.mountPoint)\(mount.readOnly ? ", read-only" : "")")
       let mounted = UInt64(max(0, Clock.realtime.seconds - mount.since))
       let after = mount.lockAfter.map { "after \(Duration.text($0))" } ?? "never"
-      Output.line("  mounted for \(rough(mounted)), unused for \(rough(mount.idle)), locks itself \(after)")
+      Output.line(
+        "  mounted for \(rough(mounted)), unused for \(rough(mount.idle)), locks itself \(after)")
       let healed = mount.healedCopies == 0 ? "" : ", \(mount.healedCopies) damaged copies made good"
       Output.line("  root generation \(mount.generation), process \(mount.process)\(healed)")
     }
@@ -64,7 +65,8 @@ enum InfoCommand {
     if information.copiesDiffer {
       Output.line("                one copy is damaged or older; the next mount makes it good")
     }
-    Output.line("mounted         \(mounted.isEmpty ? "no" : "on " + mounted.joined(separator: ", "))")
+    Output.line(
+      "mounted         \(mounted.isEmpty ? "no" : "on " + mounted.joined(separator: ", "))")
   }
 
   private static func json(

@@ -41,7 +41,8 @@ package enum Tool {
     do throws(Failure) {
       arguments = try Arguments(parsing: Array(words.dropFirst()), options: verb.options)
       guard verb.operandCount.contains(arguments.positional.count) else {
-        throw Failure(.usage, "usage: coffre \(([verb.name] + verb.operands).joined(separator: " "))")
+        throw Failure(
+          .usage, "usage: coffre \(([verb.name] + verb.operands).joined(separator: " "))")
       }
     } catch {
       throw Failure(.usage, error.message, hint: error.hint ?? "see `coffre help \(verb.name)`")

@@ -28,14 +28,16 @@ package struct Verb: Sendable {
     options: secret("", "the password"), run: InitCommand.run)
 
   private static let mount = Verb(
-    name: "mount", operands: ["VAULT", "MOUNTPOINT"], summary: "show a vault's contents as a folder",
+    name: "mount", operands: ["VAULT", "MOUNTPOINT"],
+    summary: "show a vault's contents as a folder",
     options: [
       Option("foreground", "serve the mount in this process"),
       Option("read-only", "allow no change; several such mounts of one vault may exist"),
       Option("allow-other", "let other users in as well, as far as modes let them"),
       Option("lock-after", value: "TIME", "lock when unused for so long: 15m (as it is), never"),
       Option("accept-older", "take an older or forked state of the vault as the true one"),
-      Option("o", value: "OPTION,...", "options of mount(8) and fuse(8): ro, dev, suid, noexec, ..."),
+      Option(
+        "o", value: "OPTION,...", "options of mount(8) and fuse(8): ro, dev, suid, noexec, ..."),
     ] + secret("", "the password"), run: MountCommand.run)
 
   private static let lock = Verb(

@@ -40,7 +40,8 @@ extension Configuration {
     _ reader: inout ByteReader, _ page: Buffer, _ newest: UInt64
   ) throws(Problem) -> KeySlot? {
     let start = reader.offset
-    guard let state = reader.uint8(), let kind = reader.uint8(), reader.bytes(6) == [0, 0, 0, 0, 0, 0],
+    guard let state = reader.uint8(), let kind = reader.uint8(),
+      reader.bytes(6) == [0, 0, 0, 0, 0, 0],
       let generation = reader.uint64(), let salt = reader.bytes(16),
       let commitment = reader.bytes(32), let iv = reader.bytes(12), let key = reader.bytes(32),
       let tag = reader.bytes(16), reader.uint32() == 0

@@ -121,7 +121,8 @@ extension Failure {
     case .refused(let errno):
       self.init(
         .mountFailed, "the mount was refused: \(errno.description.lowercased())",
-        hint: "is fusermount3 installed, and is user_allow_other in /etc/fuse.conf for --allow-other?")
+        hint:
+          "is fusermount3 installed, and is user_allow_other in /etc/fuse.conf for --allow-other?")
     }
   }
 }

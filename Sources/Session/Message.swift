@@ -67,7 +67,8 @@ struct Message: Hashable, Sendable {
         continue
       }
       guard index + 2 < bytes.endIndex,
-        let byte = UInt8(String(decoding: bytes[(index + 1)...(index + 2)], as: UTF8.self), radix: 16)
+        let byte = UInt8(
+          String(decoding: bytes[(index + 1)...(index + 2)], as: UTF8.self), radix: 16)
       else { return nil }
       value.append(byte)
       index += 3

@@ -8,7 +8,9 @@ enum MountTable {
   }
 
   static func entries() -> [Entry] {
-    guard let bytes = try? System.readFile("/proc/self/mountinfo", limit: 16 << 20) else { return [] }
+    guard let bytes = try? System.readFile("/proc/self/mountinfo", limit: 16 << 20) else {
+      return []
+    }
     return bytes.split(separator: UInt8(ascii: "\n")).compactMap { entry(Array($0)) }
   }
 
@@ -28,7 +30,8 @@ enum MountTable {
     var index = 0
     while index < bytes.count {
       if bytes[index] == UInt8(ascii: "\\"), index + 3 < bytes.count,
-        let byte = UInt8(String(decoding: bytes[(index + 1)...(index + 3)], as: UTF8.self), radix: 8)
+        let byte = UInt8(
+          String(decoding: bytes[(index + 1)...(index + 3)], as: UTF8.self), radix: 8)
       {
         result.append(byte)
         index += 4
@@ -51,7 +54,8 @@ enum MountTable {
   static func isStale(at path: String) -> Bool {
     guard hasOurs(at: path) else { return false }
     do throws(Errno) {
-      _ = try System.status(at: path)
+      // Attributes may be cached; an open is always asked for.
+      _ = try System.open(path, [.directory, .nonBlocking])
       return false
     } catch { return error == .notConnected }
   }
@@ -74,7 +78,7 @@ enum MountTable {
       guard
         let process = try? System.spawn(
           tool, ["fusermount3", "-u", "-z", "-q", "--", path], descriptors: [.null, .null, .null],
-          newSession: false)
+          detached: false)
       else { continue }
       return (try? System.wait(for: process)) == .exited(0)
     }
