@@ -47,13 +47,13 @@ extension Vault {
   /// Makes the vault's objects, the configuration last. Whatever a killed run left is written over.
   static func fill(
     _ disk: any Disk, _ configuration: Configuration, _ master: borrowing SecretBytes,
-    anchor: (any Disk)?
+    _ options: EngineOptions = EngineOptions(), anchor: (any Disk)?
   ) throws(VaultError) {
     let owner = Caller(user: System.userNumber, group: System.groupNumber, mask: 0o077)
     do throws(DiskError) { try begin(disk) } catch { throw VaultError(error) }
     do throws(EngineError) {
       try Volume.create(
-        on: disk, master: master, vault: configuration.vault, options: EngineOptions(),
+        on: disk, master: master, vault: configuration.vault, options: options,
         anchor: anchor, owner: owner)
     } catch { throw VaultError(error) }
     try ConfigurationFiles(disk: disk).write(configuration)

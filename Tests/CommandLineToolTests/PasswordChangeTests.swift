@@ -1,0 +1,72 @@
+import Bytes
+import Crypto
+import Format
+import TestKit
+import Testing
+
+@testable import Vault
+
+@Suite struct PasswordChangeTests {
+  private let configured = Configured.shared
+
+  @Test func theNewPasswordOpensAndTheOldOneNoMore() throws {
+    let disk = configured.disk
+    let files = ConfigurationFiles(disk: disk)
+    let generation = try files.changePassword(
+      old: secret(Configured.password), new: secret("the new password"))
+    #expect(generation == 2)
+    #expect(Outcome(disk, "the new password") == .opened(generation: 2))
+    #expect(Outcome(disk, Configured.password) == .failed(.wrongPassword))
+    #expect(disk.content(of: copies[0]) == disk.content(of: copies[1]))
+    #expect(disk.names == copies.sorted())
+  }
+
+  @Test func aWrongOldPasswordChangesNothing() {
+    let disk = configured.disk
+    #expect(throws: VaultError.wrongPassword) {
+      try ConfigurationFiles(disk: disk).changePassword(
+        old: secret("another password"), new: secret("the new password"))
+    }
+    #expect(disk.steps == 0)
+  }
+
+  /// Between the two copies the newest is the true one: the old password is an old one then.
+  @Test(arguments: copies) func aChangeHalfDoneTakesTheNewPassword(newer: String) throws {
+    let next = try configured.changed(to: "the new password")
+    let disk = configured.disk
+    disk.replace(newer, with: next.page)
+    #expect(Outcome(disk, Configured.password) == .failed(.wrongPassword))
+    #expect(Outcome(disk, "the new password", healing: true) == .opened(generation: 2))
+    for copy in copies { #expect(disk.content(of: copy) == next.page) }
+  }
+
+  /// Power loss or a kill after each step: the old password opens or the new one, and what a person was
+  /// told is done stays done.
+  @Test(arguments: CrashMode.allCases, 0..<8 as Range<UInt64>)
+  func theOldOrTheNewConfigurationSurvivesACrash(mode: CrashMode, seed: UInt64) throws {
+    let next = try Self.next.get()
+    let old = configured.configuration
+    var point = 0
+    while true {
+      let disk = configured.disk
+      disk.stopAfter = point
+      let isDone = (try? ConfigurationFiles(disk: disk).write(next)) != nil
+      let crashed = disk.crashed(seed: seed, mode: mode)
+      let found = try ConfigurationFiles(disk: crashed).read()
+      #expect(
+        !found.copies.isEmpty && found.copies.allSatisfy { $0 == old || $0 == next },
+        "mode \(mode) seed \(seed) step \(point)")
+      // The next change meets whatever is left, such as `coffre.conf.new`.
+      try ConfigurationFiles(disk: crashed).write(next)
+      #expect(try ConfigurationFiles(disk: crashed).read().copies == [next])
+      if isDone {
+        #expect(found.copies == [next] && !found.unequal)
+        break
+      }
+      point += 1
+    }
+    #expect(point >= 8)
+  }
+
+  private static let next = Result { try Configured.shared.changed(to: "the new password") }
+}
