@@ -54,6 +54,8 @@ int coffre_spawn(const char *path, const char *words, size_t count, const int *f
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
                                             (new_session ? POSIX_SPAWN_SETSID : 0));
   int result = map(&actions, from, descriptors, held);
+  /* Nothing else of ours is inherited, nor what our own parent forgot: a daemon would keep it open. */
+  if (result == 0) result = posix_spawn_file_actions_addclosefrom_np(&actions, descriptors);
   pid_t child = 0;
   if (result == 0) result = posix_spawn(&child, path, &actions, &attributes, arguments, environ);
   for (int i = 0; i < 16; i++)
