@@ -22,7 +22,11 @@ package struct VolumeDriver: Sendable {
     _ path: Path
   ) throws(VolumeError) -> (directory: InodeNumber, name: FileName) {
     guard let name = path.last else { throw .system(.invalid) }
-    return (try find(Array(path.dropLast())), try FileName(name))
+    let directory = try find(Array(path.dropLast()))
+    // The kernel looks at this before it goes on to a second path.
+    let mode = try volume.attributes(of: directory).mode
+    guard mode & FileMode.typeMask == FileMode.directory else { throw .system(.notDirectory) }
+    return (directory, try FileName(name))
   }
 
   /// Does an operation; nil if it went well, else the error.

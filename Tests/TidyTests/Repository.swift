@@ -35,7 +35,8 @@ enum Repository {
   }
 
   private static func below(_ folder: String, _ suffixes: [String]) -> [File] {
-    read(filesBelow(root + "/" + folder).filter { path in suffixes.contains { path.hasSuffix($0) } })
+    let paths = filesBelow(root + "/" + folder)
+    return read(paths.filter { path in suffixes.contains { path.hasSuffix($0) } })
   }
 
   static let package = read([root + "/Package.swift"])[0]
