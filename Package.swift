@@ -49,6 +49,11 @@ let package = Package(
     module("CommandLineTool", ["Session", "Vault", "Volume", "Crypto", "POSIX", "Bytes"]),
     .executableTarget(name: "coffre", dependencies: ["CommandLineTool"], swiftSettings: strict),
 
+    // Engine calls without FUSE, measured: `swift run -c release bench-engine FOLDER`.
+    module("BenchEngine", ["Volume", "Engine", "Disk", "Crypto", "POSIX", "Bytes"]),
+    .executableTarget(
+      name: "bench-engine", dependencies: ["BenchEngine"], swiftSettings: strict),
+
     .target(
       name: "TestKit",
       dependencies: ["Volume", "Engine", "Disk", "Format", "Crypto", "POSIX", "Bytes"],

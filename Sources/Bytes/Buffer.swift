@@ -71,7 +71,8 @@ package final class Buffer: @unchecked Sendable {
 
   package func load(_ range: Range<Int>) -> [UInt8] {
     check(range.lowerBound, range.count)
-    return unsafe [UInt8](UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count))
+    return unsafe [UInt8](
+      UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count))
   }
 
   package func store(_ bytes: [UInt8], at offset: Int) {

@@ -1,4 +1,150 @@
 #pragma once
-// The API level of libfuse 3.14 (Debian 12): newer libraries keep it.
+
+// Everything of libfuse that differs between its versions, or that Swift cannot import, in one place.
+// The API level is that of libfuse 3.14 (Debian 12); newer libraries keep it. What became a macro
+// over versioned symbols in 3.17 (fuse_session_new, fuse_session_custom_io, fuse_set_log_func's
+// friends) is called from inline functions here, so that Swift sees plain functions.
 #define FUSE_USE_VERSION 314
 #include <fuse3/fuse_lowlevel.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <malloc.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// Behind _GNU_SOURCE in glibc, which Swift's importer does not set. syncfs(2).
+extern int syncfs(int descriptor);
+
+static inline unsigned coffre_fuse_minor(dev_t device) { return minor(device); }
+
+// MARK: session
+
+static inline struct fuse_session *coffre_fuse_session_new(
+    struct fuse_args *arguments, const struct fuse_lowlevel_ops *operations, void *bridge) {
+  return fuse_session_new(arguments, operations, sizeof(*operations), bridge);
+}
+
+// Our own read and writev on the device: see Wire.swift for what they add.
+static inline int coffre_fuse_custom_io(
+    struct fuse_session *session,
+    ssize_t (*read)(int, void *, size_t, void *),
+    ssize_t (*writev)(int, struct iovec *, int, void *)) {
+  struct fuse_custom_io io = {.read = read, .writev = writev};
+  return fuse_session_custom_io(session, &io, fuse_session_fd(session));
+}
+
+static inline void coffre_fuse_drop_log(
+    enum fuse_log_level level, const char *format, va_list arguments) {
+  (void)level, (void)format, (void)arguments;
+}
+
+// libfuse's messages may carry names of files: none of them is kept.
+static inline void coffre_fuse_silence(void) { fuse_set_log_func(coffre_fuse_drop_log); }
+
+// MARK: the request as it came from the kernel; libfuse 3.14 does not hand these fields on
+
+static inline uint32_t coffre_fuse_opcode(const void *request, size_t size) {
+  return size < sizeof(struct fuse_in_header) ? 0 : ((const struct fuse_in_header *)request)->opcode;
+}
+
+// Whether set-uid and set-gid bits are to be cleared, as HANDLE_KILLPRIV_V2 makes the kernel say.
+static inline int coffre_fuse_kills_set_id(const void *request, size_t size) {
+  const char *body = (const char *)request + sizeof(struct fuse_in_header);
+  if (size < sizeof(struct fuse_in_header) + sizeof(struct fuse_open_in)) return 0;
+  size -= sizeof(struct fuse_in_header);
+  switch (((const struct fuse_in_header *)request)->opcode) {
+  case FUSE_WRITE:
+    return size >= sizeof(struct fuse_write_in)
+        && (((const struct fuse_write_in *)body)->write_flags & FUSE_WRITE_KILL_SUIDGID);
+  case FUSE_SETATTR:
+    return size >= sizeof(struct fuse_setattr_in)
+        && (((const struct fuse_setattr_in *)body)->valid & FATTR_KILL_SUIDGID);
+  case FUSE_OPEN:
+    return (((const struct fuse_open_in *)body)->open_flags & FUSE_OPEN_KILL_SUIDGID) != 0;
+  case FUSE_CREATE:
+    return size >= sizeof(struct fuse_create_in)
+        && (((const struct fuse_create_in *)body)->open_flags & FUSE_OPEN_KILL_SUIDGID);
+  }
+  return 0;
+}
+
+// Whether the kernel offers HANDLE_KILLPRIV_V2 (Linux 5.11) in this INIT request.
+static inline int coffre_fuse_init_offers_killpriv(const void *request, size_t size) {
+  if (size < sizeof(struct fuse_in_header) + 16) return 0;
+  const char *body = (const char *)request + sizeof(struct fuse_in_header);
+  return (((const struct fuse_init_in *)body)->flags & FUSE_HANDLE_KILLPRIV_V2) != 0;
+}
+
+// Accepts HANDLE_KILLPRIV_V2 in an INIT reply that is about to be sent.
+static inline void coffre_fuse_init_take_killpriv(struct iovec *parts, int count) {
+  if (count < 2 || parts[0].iov_len < sizeof(struct fuse_out_header) || parts[1].iov_len < 24) return;
+  if (((const struct fuse_out_header *)parts[0].iov_base)->error != 0) return;
+  ((struct fuse_init_out *)parts[1].iov_base)->flags |= FUSE_HANDLE_KILLPRIV_V2;
+}
+
+// MARK: waking a worker out of read(2)
+
+// SIGURG, because its default is to be ignored: a stray one harms nobody.
+#define COFFRE_FUSE_WAKE_SIGNAL SIGURG
+static inline void coffre_fuse_wake_handler(int number) { (void)number; }
+
+// No SA_RESTART: a blocked read(2) has to end with EINTR.
+static inline void coffre_fuse_install_wake_handler(void) {
+  struct sigaction action;
+  memset(&action, 0, sizeof(action));
+  action.sa_handler = coffre_fuse_wake_handler;
+  sigaction(COFFRE_FUSE_WAKE_SIGNAL, &action, NULL);
+}
+
+static inline void coffre_fuse_accept_wake_signal(void) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, COFFRE_FUSE_WAKE_SIGNAL);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+// MARK: unmounting
+
+// Runs the set-uid helper, quietly and without our signal mask. 0, or an error number.
+// From fixed places only: a program that becomes root is not looked up in PATH.
+static inline int coffre_fuse_run_fusermount(const char *mount_point, int lazily) {
+  static const char *const places[] = {
+      "/usr/bin/fusermount3", "/bin/fusermount3", "/usr/local/bin/fusermount3"};
+  char *arguments[] = {(char *)"fusermount3", (char *)"-u", (char *)"-q", (char *)"--",
+                       (char *)mount_point, NULL, NULL};
+  if (lazily) {
+    arguments[3] = (char *)"-z", arguments[4] = (char *)"--";
+    arguments[5] = (char *)mount_point;
+  }
+  char *environment[] = {NULL};
+  posix_spawn_file_actions_t actions;
+  posix_spawnattr_t attributes;
+  sigset_t none;
+  sigemptyset(&none);
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  int failure = ENOENT;
+  pid_t child = 0;
+  for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && failure == ENOENT; i++)
+    failure = posix_spawn(&child, places[i], &actions, &attributes, arguments, environment);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failure) return failure;
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return errno;
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : EBUSY;
+}

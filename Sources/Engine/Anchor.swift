@@ -46,7 +46,9 @@ struct AnchorFile {
     return [0, 1].compactMap { half(in: file, $0) }.max { $0.counter < $1.counter }
   }
 
-  private func half(in file: any DiskFile, _ index: UInt64) -> (record: AnchorRecord, counter: UInt64)? {
+  private func half(in file: any DiskFile, _ index: UInt64) -> (
+    record: AnchorRecord, counter: UInt64
+  )? {
     let bytes = Buffer(count: Self.halfSize)
     var span = bytes.mutableBytes(in: 0..<Self.halfSize)
     guard let count = try? file.read(into: &span, at: index * UInt64(Self.halfSize)),

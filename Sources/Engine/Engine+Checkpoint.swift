@@ -118,7 +118,9 @@ extension Engine {
         JournalRecord.encodeWipe(generation: generation, piece, to: &writer.records)
         defer { writer.records.clear() }
         if !journal.fits(writer.records.count) { try startSegment(&writer) }
-        do throws(DiskError) { _ = try journal.append(writer.records.buffer, writer.records.count) } catch {
+        do throws(DiskError) {
+          _ = try journal.append(writer.records.buffer, writer.records.count)
+        } catch {
           throw .disk(error)
         }
       }

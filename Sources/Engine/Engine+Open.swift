@@ -180,6 +180,8 @@ extension Engine {
     wipe(recovery.wipes)
     try checkpointing.withLock { chain throws(EngineError) in
       chain.root.session = Random.bytes(16)
+      chain.root.configurationGeneration = max(
+        chain.root.configurationGeneration, options.configurationGeneration)
       if recovery.hasChanges { chain.root.uncleanStops += 1 }
       try appendLineage(&chain)
       let need = UInt64(store.dirtyCount + 64) * 3

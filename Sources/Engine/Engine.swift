@@ -137,17 +137,22 @@ struct EngineParts {
 
 /// The master key of an open vault; wiped when the vault is closed.
 package final class SecretBox: Sendable {
-  private let secret: Lock<SecretBytes?>
+  private final class Holder: Sendable {
+    let secret: SecretBytes
+    init(_ secret: consuming SecretBytes) { self.secret = secret }
+  }
 
-  package init(_ secret: consuming SecretBytes) { self.secret = Lock(secret) }
+  private let holder: Lock<Holder?>
+
+  package init(_ secret: consuming SecretBytes) { holder = Lock(Holder(secret)) }
 
   /// Lends the secret. Using it after `wipe` is a broken invariant.
   package func withSecret<R>(_ body: (borrowing SecretBytes) -> R) -> R {
-    secret.withLock { secret in
-      guard secret != nil else { preconditionFailure("the master key was wiped") }
-      return body(secret!)
+    guard let holder = holder.withLock({ $0 }) else {
+      preconditionFailure("the master key was wiped")
     }
+    return body(holder.secret)
   }
 
-  package func wipe() { secret.withLock { $0 = nil } }
+  package func wipe() { holder.withLock { $0 = nil } }
 }

@@ -42,7 +42,8 @@ package final class SegmentCodec: Sendable {
   }
 
   /// Seals a payload into a frame for an offset. Returns its padded size and tag.
-  package func seal(_ payload: Buffer, _ length: Int, at offset: UInt64, into frame: Buffer) -> Tag {
+  package func seal(_ payload: Buffer, _ length: Int, at offset: UInt64, into frame: Buffer) -> Tag
+  {
     let size = Self.paddedSize(length)
     frame.zero((Self.headerSize + length)..<size)
     frame.zero(0..<Self.headerSize)

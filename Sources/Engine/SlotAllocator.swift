@@ -191,7 +191,8 @@ package final class SlotAllocator: Sendable {
     return (base + start)..<(base + stop)
   }
 
-  private static func firstFree(_ bits: [UInt64], from start: UInt32, before end: UInt32) -> UInt32? {
+  private static func firstFree(_ bits: [UInt64], from start: UInt32, before end: UInt32) -> UInt32?
+  {
     var bit = start
     while bit < end {
       let word = bits[Int(bit / 64)] >> UInt64(bit % 64)

@@ -45,7 +45,9 @@ package struct Errno: RawRepresentable, Error, Hashable, Sendable {
   /// The system's own sentence for the number, strerror(3).
   package var description: String {
     var buffer = [CChar](repeating: 0, count: 128)
-    guard unsafe strerror_r(rawValue, &buffer, buffer.count) == 0 else { return "error \(rawValue)" }
+    guard unsafe strerror_r(rawValue, &buffer, buffer.count) == 0 else {
+      return "error \(rawValue)"
+    }
     return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 }

@@ -28,7 +28,9 @@ extension System {
   /// The names in a directory, without `.` and `..`, readdir(3). A name that is not UTF-8 is repaired.
   package static func names(in directory: borrowing Descriptor) throws(Errno) -> [String] {
     let parent = directory.rawValue
-    let number = try check { Int(unsafe coffre_open(parent, ".", coffre_o_cloexec | coffre_o_directory, 0)) }
+    let number = try check {
+      Int(unsafe coffre_open(parent, ".", coffre_o_cloexec | coffre_o_directory, 0))
+    }
     guard let stream = unsafe fdopendir(Int32(number)) else {
       close(Int32(number))
       throw .current

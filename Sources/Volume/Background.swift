@@ -90,14 +90,20 @@ extension Volume {
   /// Frees inodes that have no name and that nobody knows, their contents first.
   private func reap(_ numbers: [UInt64]) throws(EngineError) {
     var released = 0
-    for number in numbers {
+    for number in numbers where !nodes.isKnown(number) {
+      // The number may be another file's soon: nothing of this one may linger.
+      if nodes.existing(number) != nil {
+        try nodes.with(number) { (node) throws(EngineError) in
+          discardPending(of: node)
+          node.state.withLock { $0.key = nil }
+        }
+      }
       var isDone = false
       while !isDone {
         isDone = try engine.transact(frees: true) { (transaction) throws(EngineError) in
           try reap(number, &released, in: transaction)
         }.result
       }
-      if let node = nodes.existing(number) { discardPending(of: node) }
     }
     // Space comes back with the next root.
     if released > 256 { engine.requestCheckpoint() }

@@ -55,33 +55,36 @@ extension Volume {
   ///
   /// A frame names a chunk only after the chunk is durable (I3): either everything is synced first, or,
   /// for a few chunks, the frame carries their ciphertext.
-  func frame(_ node: Node, images: Bool) throws(EngineError) {
+  func frame(
+    _ node: Node, images: Bool, frees: Bool = false,
+    finishing: (inout InodeRecord) throws(EngineError) -> Void = { _ in }
+  ) throws(EngineError) {
     let (pending, size, written) = node.state.withLock { ($0.pending, $0.size, $0.written) }
     guard !pending.isEmpty || size != nil || written != nil else { return }
     let stored = pending.values.count { !$0.isHole }
     let carries = images && stored <= Self.imageLimit
     if stored > 0 && !carries { try engine.syncData() }
-    try frameSynced(node, carries: carries)
-  }
-
-  /// Frames what is pending and already durable, or carries it.
-  func frameSynced(_ node: Node, carries: Bool) throws(EngineError) {
-    let chunks = node.state.withLock { $0.pending.keys.sorted() }
-    var rest = chunks[...]
+    var rest = pending.keys.sorted()[...]
     repeat {
-      let piece = rest.prefix(Self.batch)
+      let piece = Array(rest.prefix(Self.batch))
       rest = rest.dropFirst(Self.batch)
-      try frame(node, Array(piece), isLast: rest.isEmpty, carries: carries)
+      if rest.isEmpty {
+        try frame(
+          node, piece, isLast: true, carries: carries, frees: frees, finishing: finishing)
+      } else {
+        try frame(node, piece, isLast: false, carries: carries, frees: frees) { _ in }
+      }
     } while !rest.isEmpty
   }
 
   private func frame(
-    _ node: Node, _ chunks: [UInt64], isLast: Bool, carries: Bool
+    _ node: Node, _ chunks: [UInt64], isLast: Bool, carries: Bool, frees: Bool,
+    finishing: (inout InodeRecord) throws(EngineError) -> Void
   ) throws(EngineError) {
     let (pending, size, written, seals) = node.state.withLock {
       ($0.pending, $0.size, $0.written, $0.seals)
     }
-    try engine.transact { (transaction) throws(EngineError) in
+    try engine.transact(frees: frees) { (transaction) throws(EngineError) in
       var record = try Inodes.record(of: node.number, in: transaction)
       var taken: [UInt32] = []
       var released: [UInt32] = []
@@ -97,13 +100,19 @@ extension Volume {
       if let size {
         // A frame never shows a size whose chunks are still to come.
         let framed = ((chunks.last ?? 0) + 1) * UInt64(Layout.chunkSize)
-        record.size = isLast ? size : max(record.size, min(size, framed))
+        let shown = isLast ? size : max(record.size, min(size, framed))
+        if shown < record.size && record.chunks > 0 {
+          record.flags.insert(.trimming)
+          try Orphans.add(node.number, in: transaction)
+        }
+        record.size = shown
       }
       if let written {
         record.modified = max(record.modified, written)
         record.changed = max(record.changed, written)
       }
       record.seals += seals
+      try finishing(&record)
       try Inodes.store(record, as: node.number, in: transaction)
     }
     var framed = 0

@@ -8,7 +8,7 @@ extension Volume {
   /// Tables one frame releases; a large file goes in several.
   static let trimBudget = 64
 
-  /// Sets the size within `change`'s frame. With the contents held exclusively.
+  /// Sets the size, with `change` in the same frame. With the contents held exclusively.
   ///
   /// To zero: the contents go to an orphan, and the file starts anew with a new key. Smaller: the size changes
   /// in one frame, the chunks beyond are released in as many as it takes. Larger: a hole.
@@ -20,25 +20,21 @@ extension Volume {
       try empty(node, change)
       return
     }
+    // A crash may have left chunks beyond the size: the file must not grow over them.
+    try finishTrimming(node)
     let record = try engine.read { (pages) throws(EngineError) in
       try Inodes.record(of: node.number, in: pages)
     }
+    guard record.isRegular else { throw .posix(record.isDirectory ? .isDirectory : .invalid) }
     let current = node.state.withLock { $0.size } ?? record.size
     if size > current { try clearTail(of: node, record, current) }
     if size < current { dropPending(of: node, from: chunkCount(size)) }
-    // A frame never shows a size whose chunks are in no frame.
-    try frame(node, images: false)
-    try engine.transact(frees: size < current) { (transaction) throws(EngineError) in
-      try Inodes.change(node.number, in: transaction) { (record) throws(EngineError) in
-        if size < record.size && record.chunks > 0 {
-          record.flags.insert(.trimming)
-          try Orphans.add(node.number, in: transaction)
-        }
-        record.size = size
-        record.touch(contents: true)
-        try change(&record)
-      }
+    node.state.withLock { state in
+      state.size = size
+      state.written = Clock.realtime
     }
+    // What is pending below the size goes first or with it: no frame shows a size without its chunks.
+    try frame(node, images: false, frees: size < current, finishing: change)
     try finishTrimming(node)
   }
 
@@ -73,7 +69,6 @@ extension Volume {
         if !entry.isHole { slots.append(entry.slot) }
       }
       state.pending = state.pending.filter { $0.key < chunk }
-      if let size = state.size { state.size = min(size, chunk * UInt64(Layout.chunkSize)) }
       return slots
     }
     for range in Engine.ranges(slots) { engine.data.allocator.giveBackPieces(range) }

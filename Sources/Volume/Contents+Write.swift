@@ -37,6 +37,7 @@ extension Volume {
     }
     guard record.isRegular else { throw .posix(record.isDirectory ? .isDirectory : .invalid) }
     try node.content.withWrite { () throws(EngineError) in
+      if record.flags.contains(.trimming) { try finishTrimming(node) }
       let record = try engine.read { (pages) throws(EngineError) in
         try Inodes.record(of: node.number, in: pages)
       }

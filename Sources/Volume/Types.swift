@@ -60,7 +60,8 @@ package struct Attributes: Hashable, Sendable {
   package var born: Timestamp
 
   package init(
-    inode: InodeNumber, generation: UInt32, mode: UInt32, links: UInt32, user: UInt32, group: UInt32,
+    inode: InodeNumber, generation: UInt32, mode: UInt32, links: UInt32, user: UInt32,
+    group: UInt32,
     device: UInt64, size: UInt64, blocks: UInt64, accessed: Timestamp, modified: Timestamp,
     changed: Timestamp, born: Timestamp
   ) {
@@ -135,7 +136,9 @@ package struct DirectoryEntry: Sendable {
 package enum RenameMode: Hashable, Sendable { case replace, noReplace, exchange }
 
 /// What fallocate(2) asks for; other modes are refused with EOPNOTSUPP before they get here.
-package enum AllocationMode: Hashable, Sendable { case allocate, allocateKeepingSize, punch, zero, zeroKeepingSize }
+package enum AllocationMode: Hashable, Sendable {
+  case allocate, allocateKeepingSize, punch, zero, zeroKeepingSize
+}
 
 /// How setxattr(2) treats an existing attribute.
 package enum AttributeMode: Hashable, Sendable { case either, create, replace }

@@ -67,7 +67,7 @@ package final class Volume: Sendable {
     let engine = try Engine.open(
       on: disk, master: master, vault: vault, options: options, anchor: anchor)
     let volume = Volume(engine: engine)
-    if !options.readOnly {
+    if !options.readOnly && options.worksInBackground {
       try engine.startCheckpointer()
       volume.startBackground()
     }

@@ -1,1 +1,3 @@
+import CommandLineTool
 
+Tool.main()

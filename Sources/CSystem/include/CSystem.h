@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "CProcess.h"
+
 int coffre_open(int directory, const char *path, int flags, unsigned mode);
 int coffre_fallocate(int fd, int mode, off_t offset, off_t length);
 int coffre_renameat2(int from, const char *name, int to, const char *newname, unsigned flags);

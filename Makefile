@@ -1,0 +1,45 @@
+# Coffre: everything a person or CI runs. `make help` lists it.
+PREFIX ?= /usr/local
+DESTDIR ?=
+SWIFT ?= swift
+BUILD ?= .build
+SOURCES = Package.swift Sources Tests
+
+.PHONY: help packages build demo test check format sanitize bench-engine install uninstall clean
+
+help: ## Show this list
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
+
+packages: ## Install the Debian packages that are missing
+	@scripts/packages
+
+build: ## Build the command, optimised
+	@$(SWIFT) build -c release --static-swift-stdlib --product coffre --scratch-path $(BUILD)
+
+demo: packages build ## Make a vault, mount it, work in it, lock it: the whole of it on one screen
+	@scripts/demo $(BUILD)/release/coffre
+
+test: packages ## Everything CI runs: format, build, unit and mount tests
+	@SWIFT="$(SWIFT)" BUILD="$(BUILD)" scripts/test
+
+check: ## Format and tidiness only
+	@$(SWIFT) format lint --strict --recursive $(SOURCES)
+
+format: ## Format the sources
+	@$(SWIFT) format --in-place --recursive $(SOURCES)
+
+sanitize: packages ## Engine and volume tests under the address and thread sanitizers
+	@SWIFT="$(SWIFT)" BUILD="$(BUILD)" scripts/sanitize
+
+bench-engine: ## Measure engine calls without FUSE
+	@scripts/bench-engine
+
+install: build ## Install the command and its man page under PREFIX
+	install -D -m 0755 $(BUILD)/release/coffre $(DESTDIR)$(PREFIX)/bin/coffre
+	install -D -m 0644 docs/coffre.1 $(DESTDIR)$(PREFIX)/share/man/man1/coffre.1
+
+uninstall: ## Remove what `make install` installed
+	rm -f $(DESTDIR)$(PREFIX)/bin/coffre $(DESTDIR)$(PREFIX)/share/man/man1/coffre.1
+
+clean: ## Remove everything that was built
+	rm -rf $(BUILD)

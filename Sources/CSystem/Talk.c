@@ -1,0 +1,96 @@
+#define _GNU_SOURCE
+#include "CProcess.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <termios.h>
+#include <unistd.h>
+
+static int address(const char *path, struct sockaddr_un *name) {
+  memset(name, 0, sizeof *name);
+  name->sun_family = AF_UNIX;
+  if (strlen(path) >= sizeof name->sun_path) {
+    errno = ENAMETOOLONG;
+    return -1;
+  }
+  strcpy(name->sun_path, path);
+  return 0;
+}
+
+static int attach(const char *path, int listening) {
+  struct sockaddr_un name;
+  if (address(path, &name) != 0) return -1;
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  int result = listening ? bind(fd, (struct sockaddr *)&name, sizeof name)
+                         : connect(fd, (struct sockaddr *)&name, sizeof name);
+  if (result == 0 && listening) result = listen(fd, 16);
+  if (result == 0) return fd;
+  int failure = errno;
+  close(fd);
+  errno = failure;
+  return -1;
+}
+
+int coffre_listen(const char *path) { return attach(path, 1); }
+int coffre_connect(const char *path) { return attach(path, 0); }
+
+int coffre_poll(int fd, int milliseconds) {
+  struct pollfd item = {fd, POLLIN, 0};
+  int result;
+  do result = poll(&item, 1, milliseconds);
+  while (result < 0 && errno == EINTR);
+  return result > 0;
+}
+
+/* Returns 1 when the terminal has input, 0 when a signal of the set is pending. */
+static int wait_input(int tty, int signals) {
+  struct pollfd items[2] = {{tty, POLLIN, 0}, {signals, POLLIN, 0}};
+  while (poll(items, 2, -1) < 0)
+    if (errno != EINTR) return -1;
+  return (items[1].revents & POLLIN) ? 0 : 1;
+}
+
+long coffre_read_hidden(int tty, void *buffer, size_t limit) {
+  struct termios shown, hidden;
+  if (tcgetattr(tty, &shown) != 0) return -1;
+  sigset_t set, old;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGHUP);
+  sigaddset(&set, SIGQUIT);
+  sigaddset(&set, SIGTSTP);
+  /* Blocked, so that none ends the process before the echo is back; unblocked after, it does. */
+  pthread_sigmask(SIG_BLOCK, &set, &old);
+  int signals = signalfd(-1, &set, SFD_CLOEXEC);
+  hidden = shown;
+  hidden.c_lflag &= ~(tcflag_t)ECHO;
+  hidden.c_lflag |= ICANON | ECHONL;
+  tcsetattr(tty, TCSAFLUSH, &hidden);
+  long done = 0;
+  int waiting = signals < 0 ? -1 : 1;
+  while (waiting == 1 && (size_t)done < limit) {
+    waiting = wait_input(tty, signals);
+    if (waiting != 1) break;
+    ssize_t count = read(tty, (char *)buffer + done, limit - (size_t)done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) waiting = -1;
+    if (count <= 0) break;
+    done += count;
+    if (((char *)buffer)[done - 1] == '\n') break;
+  }
+  int failure = waiting == 0 ? EINTR : errno;
+  tcsetattr(tty, TCSAFLUSH, &shown);
+  if (signals >= 0) close(signals);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  errno = failure;
+  return waiting == 1 ? done : -1;
+}

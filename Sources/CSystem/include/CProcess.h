@@ -1,0 +1,27 @@
+/* Processes, signals, sockets and the terminal: what Swift cannot import, or not without pointers. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+/* Starts a program. `words` is `count` strings, each ended by NUL. Descriptor from[i] becomes i in the
+   child, -1 is /dev/null, -2 is the parent's own. All else is closed on exec. Signals are as at the
+   start of a program. Returns 0 or an errno. */
+int coffre_spawn(const char *path, const char *words, size_t count, const int *from, int descriptors,
+                 int new_session, int *pid);
+/* The exit status if the process ended by itself, minus the signal that killed it; or -1000 - errno. */
+int coffre_wait(int pid);
+/* Blocks TERM, INT and HUP in the calling thread and those it starts, and ignores PIPE. */
+void coffre_hold_signals(void);
+/* Waits for one of them. */
+int coffre_wait_signal(void);
+int coffre_pipe(int descriptors[2]);
+int coffre_unmount(const char *path);
+int coffre_forbid_dumps(void);
+/* A listening socket at a path, or a connection to one; -1 and errno. */
+int coffre_listen(const char *path);
+int coffre_connect(const char *path);
+/* Bytes sit there, or the end, within the time: 1; else 0. Negative waits for ever. */
+int coffre_poll(int fd, int milliseconds);
+/* Reads a line from a terminal without echo, at most `limit` bytes, the newline included. -1 and errno;
+   the echo is back when it returns or when a signal ends the process. */
+long coffre_read_hidden(int tty, void *buffer, size_t limit);

@@ -1,0 +1,107 @@
+package import Session
+
+/// An option a verb knows.
+package struct Option: Hashable, Sendable {
+  /// Without the dashes; one letter stands for `-o`.
+  package let name: String
+  /// How the value is called in the help; nil for a switch.
+  package let value: String?
+  package let help: String
+
+  package init(_ name: String, value: String? = nil, _ help: String) {
+    self.name = name
+    self.value = value
+    self.help = help
+  }
+
+  package var spelling: String { (name.count == 1 ? "-" : "--") + name }
+}
+
+/// The words of a command line, sorted into options and the rest.
+///
+/// `--option value` and `--option=value` are the same, `-o value` and `-ovalue` too; after `--` nothing
+/// is an option.
+package struct Arguments: Hashable, Sendable {
+  package private(set) var positional: [String] = []
+  private var values: [String: [String]] = [:]
+
+  package init(parsing words: [String], options: [Option]) throws(Failure) {
+    var rest = words[...]
+    while let word = rest.popFirst() {
+      if word == "--" {
+        positional += rest
+        return
+      }
+      guard word.hasPrefix("-"), word != "-" else {
+        positional.append(word)
+        continue
+      }
+      let (spelling, attached) = Self.split(word)
+      guard let option = options.first(where: { $0.spelling == spelling }) else {
+        throw Failure(.usage, "no option \(spelling) here")
+      }
+      try take(option, attached, &rest)
+    }
+  }
+
+  /// The option's own part of a word, and the value attached to it.
+  private static func split(_ word: String) -> (String, String?) {
+    if word.hasPrefix("--") {
+      guard let equals = word.firstIndex(of: "=") else { return (word, nil) }
+      return (String(word[..<equals]), String(word[word.index(after: equals)...]))
+    }
+    let value = word.dropFirst(2)
+    return (String(word.prefix(2)), value.isEmpty ? nil : String(value))
+  }
+
+  private mutating func take(
+    _ option: Option, _ attached: String?, _ rest: inout ArraySlice<String>
+  ) throws(Failure) {
+    if option.value == nil {
+      guard attached == nil else {
+        throw Failure(.usage, "\(option.spelling) takes no value")
+      }
+      values[option.name, default: []].append("")
+      return
+    }
+    guard let value = attached ?? rest.popFirst() else {
+      throw Failure(.usage, "\(option.spelling) needs a value")
+    }
+    if option.name.count > 1, values[option.name] != nil {
+      throw Failure(.usage, "\(option.spelling) is given twice")
+    }
+    values[option.name, default: []].append(value)
+  }
+
+  package func has(_ name: String) -> Bool { values[name] != nil }
+  package func value(_ name: String) -> String? { values[name]?.last }
+  package func all(_ name: String) -> [String] { values[name] ?? [] }
+}
+
+/// Times as people write them.
+package enum Duration {
+  /// `90s`, `15m`, `2h`, `1d`; a plain number is seconds. `never` is nil. Zero and more than a year are refused.
+  package static func seconds(_ text: String) throws(Failure) -> UInt64? {
+    if text == "never" { return nil }
+    let units: [Character: UInt64] = ["s": 1, "m": 60, "h": 3600, "d": 86400]
+    let unit = text.last.flatMap { units[$0] }
+    let digits = unit == nil ? text[...] : text.dropLast()
+    guard !digits.isEmpty, digits.allSatisfy({ "0123456789".contains($0) }),
+      let number = UInt64(digits), number > 0, number <= 366 * 86400,
+      case let seconds = number * (unit ?? 1), seconds <= 366 * 86400
+    else {
+      throw Failure(.usage, "\(text) is no duration", hint: "write 90s, 15m, 2h, 1d or never")
+    }
+    return seconds
+  }
+
+  /// The shortest way to write a number of seconds.
+  package static func text(_ seconds: UInt64?) -> String {
+    guard let seconds else { return "never" }
+    for (unit, size) in [("d", UInt64(86400)), ("h", 3600), ("m", 60)]
+    where seconds >= size && seconds % size == 0 {
+      return "\(seconds / size)\(unit)"
+    }
+    return "\(seconds)s"
+  }
+}

@@ -1,0 +1,100 @@
+import Crypto
+import POSIX
+import Session
+import Vault
+
+enum InitCommand {
+  static func run(_ arguments: Arguments) throws(Failure) {
+    let path = arguments.positional[0]
+    let source = try PasswordSource(arguments)
+    do throws(VaultError) { try Vault.checkCreatable(at: path) } catch {
+      throw Failure(error, vault: path)
+    }
+    let password = try source.read("New password for the vault", twice: true)
+    do throws(VaultError) { try Vault.create(at: path, password: password) } catch {
+      throw Failure(error, vault: path)
+    }
+    Output.note("the vault is made; without its password nobody can open it, so keep that safe")
+  }
+}
+
+enum MountCommand {
+  static func run(_ arguments: Arguments) throws(Failure) {
+    let settings = try settings(arguments)
+    let source = try PasswordSource(arguments)
+    let password = try source.read("Password for the vault", twice: false)
+    if arguments.has("foreground") {
+      System.nameThread("coffre")
+      try MountServer.serve(settings, password: password) { notices in
+        notices.forEach(Output.warning)
+        Output.note("mounted; Ctrl-C locks the vault")
+        return true
+      }
+    } else {
+      try Launcher.launch(settings, password: password).forEach(Output.warning)
+    }
+  }
+
+  /// Checks all that can be without a password, so that nobody types one in vain.
+  private static func settings(_ arguments: Arguments) throws(Failure) -> MountSettings {
+    let path = arguments.positional[0]
+    var options = arguments.all("o").flatMap { $0.split(separator: ",").map { String($0) } }
+    let isReadOnly = arguments.has("read-only") || options.contains("ro")
+    let allowsOther = arguments.has("allow-other") || options.contains("allow_other")
+    options.removeAll { ["ro", "rw", "allow_other"].contains($0) }
+    let lockAfter = try Duration.seconds(arguments.value("lock-after") ?? "15m")
+    let whole: String
+    do throws(VaultError) {
+      let vault = try Vault(path: path)
+      _ = try vault.information()
+      whole = vault.path
+    } catch { throw Failure(error, vault: path) }
+    // Before the vault's lock is looked at: after a kill the dead mount goes away here.
+    let mountPoint = try MountPaths.check(mountPoint: arguments.positional[1], vault: whole)
+    do throws(VaultError) { try Vault(path: whole).checkFree(exclusive: !isReadOnly) } catch {
+      throw Failure(error, vault: path)
+    }
+    var settings = MountSettings(vault: whole, mountPoint: mountPoint)
+    settings.readOnly = isReadOnly
+    settings.allowOther = allowsOther
+    settings.acceptOlder = arguments.has("accept-older")
+    settings.lockAfter = lockAfter
+    settings.extra = options
+    return settings
+  }
+}
+
+enum LockCommand {
+  static func run(_ arguments: Arguments) throws(Failure) {
+    let path = arguments.positional[0]
+    let found = ControlClient.mounts(at: path)
+    guard !found.isEmpty else {
+      if MountPaths.clearDead(path) { return }
+      throw Failure(.notMounted, "\(path) is not mounted", hint: "see `coffre status`")
+    }
+    for mount in found { try ControlClient.lock(mount) }
+  }
+}
+
+enum PasswdCommand {
+  static func run(_ arguments: Arguments) throws(Failure) {
+    let path = arguments.positional[0]
+    let oldSource = try PasswordSource(arguments)
+    let newSource = try PasswordSource(arguments, prefix: "new-")
+    let vault: Vault
+    do throws(VaultError) {
+      vault = try Vault(path: path)
+      _ = try vault.information()
+    } catch { throw Failure(error, vault: path) }
+    let old = try oldSource.read("Password for the vault", twice: false)
+    let new = try newSource.read("New password", twice: true)
+    if let mounted = ControlClient.mounts(at: vault.path).first {
+      try ControlClient.changePassword(mounted, old: old, new: new)
+    } else {
+      do throws(VaultError) { try vault.changePassword(old: old, new: new) } catch {
+        throw Failure(error, vault: path)
+      }
+    }
+    Output.note("the password is changed")
+  }
+}

@@ -1,0 +1,65 @@
+import Session
+import POSIX
+
+/// The command `coffre`.
+package enum Tool {
+  package static let version = "0.1.0"
+
+  /// Does what the command line says, and ends the process.
+  package static func main() -> Never {
+    System.forbidDumps()
+    System.keepFilesPrivate()
+    let words = System.arguments
+    switch words.first {
+    case Launcher.superviseVerb where words.count == 2: Supervisor.run(mountPoint: words[1])
+    case Launcher.daemonVerb where words.count == 1: Daemon.run()
+    default: break
+    }
+    do throws(Failure) {
+      try run(words)
+      System.exit(ExitCode.success.rawValue)
+    } catch {
+      Output.failure(error)
+      System.exit(error.code.rawValue)
+    }
+  }
+
+  private static func run(_ words: [String]) throws(Failure) {
+    guard let first = words.first else {
+      throw Failure(.usage, "no verb given", hint: "see `coffre help`")
+    }
+    switch first {
+    case "--version": return Output.line("coffre \(version)")
+    case "--help", "-h": return Output.text(Help.overview)
+    default: break
+    }
+    guard let verb = Verb.named(first) else {
+      throw Failure(.usage, "no verb \(first)", hint: "see `coffre help`")
+    }
+    if words.contains("--help") { return Output.text(Help.of(verb)) }
+    let arguments: Arguments
+    do throws(Failure) {
+      arguments = try Arguments(parsing: Array(words.dropFirst()), options: verb.options)
+      guard verb.operandCount.contains(arguments.positional.count) else {
+        throw Failure(
+          .usage, "usage: coffre \(([verb.name] + verb.operands).joined(separator: " "))")
+      }
+    } catch {
+      throw Failure(.usage, error.message, hint: error.hint ?? "see `coffre help \(verb.name)`")
+    }
+    try verb.run(arguments)
+  }
+}
+
+/// What goes to the terminal. Results go to standard output, all else to standard error.
+enum Output {
+  static func line(_ text: String) { System.print(text + "\n", to: 1) }
+  static func text(_ text: String) { System.print(text, to: 1) }
+  static func note(_ text: String) { System.print("coffre: \(text)\n", to: 2) }
+  static func warning(_ text: String) { System.print("coffre: warning: \(text)\n", to: 2) }
+
+  static func failure(_ failure: Failure) {
+    System.print("coffre: error: \(failure.message)\n", to: 2)
+    if let hint = failure.hint { System.print("coffre: hint: \(hint)\n", to: 2) }
+  }
+}

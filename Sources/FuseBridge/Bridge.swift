@@ -1,0 +1,86 @@
+internal import CFuse3
+internal import POSIX
+internal import Synchronization
+internal import Volume
+
+/// What the callbacks of one mount share: the volume, and what the kernel knows of it.
+///
+/// The methods in the Requests files each answer one kind of request, on the thread that read it.
+/// They take no lock of their own while they call the volume or answer.
+final class Bridge: Sendable {
+  let volume: Volume
+  let options: MountOptions
+  let known = KnownInodes()
+  let kernel = Kernel()
+  let activity = Activity()
+  let notifier: Notifier
+  /// How much is still served; rises only. The raw value of a `Stage`.
+  private let stageNumber = Atomic<Int>(Stage.serving.rawValue)
+  /// Set from INIT to its answer, where the kernel offers HANDLE_KILLPRIV_V2; see Wire.swift.
+  let takesKillPriv = Atomic<Bool>(false)
+
+  init(volume: Volume, options: MountOptions) {
+    self.volume = volume
+    self.options = options
+    notifier = Notifier(kernel: kernel)
+  }
+
+  static func of(_ request: fuse_req_t?) -> Bridge { unsafe of(fuse_req_userdata(request)) }
+
+  static func of(_ userData: UnsafeMutableRawPointer?) -> Bridge {
+    guard let userData = unsafe userData else { preconditionFailure("a request without a bridge") }
+    return unsafe Unmanaged<Bridge>.fromOpaque(userData).takeUnretainedValue()
+  }
+
+  /// INIT: the answer is sent by libfuse when this returns.
+  func started(_ connection: inout fuse_conn_info) {
+    Capabilities.negotiate(&connection, maxBackground: options.maxBackground)
+  }
+
+  // MARK: stages of locking
+
+  /// How far a lock has come. Each stage refuses one kind of request more, so that dirty pages
+  /// still find their way down while nobody reads any more.
+  enum Stage: Int {
+    case serving, refusingOpens, refusingReads, refusingAll
+  }
+
+  /// What a request does, as far as the stages care.
+  enum Kind: Int {
+    /// Refused first: it would bring new work while pages are being flushed.
+    case open = 1
+    /// Shows or changes names or content.
+    case read
+    /// Part of writing back, or of a write under way: write, setattr, getattr, fsync.
+    case write
+  }
+
+  var stage: Stage { Stage(rawValue: stageNumber.load(ordering: .acquiring)) ?? .refusingAll }
+
+  func enter(_ stage: Stage) { stageNumber.store(stage.rawValue, ordering: .releasing) }
+
+  /// Lets a request in, or throws `locked`. Counts it as activity of a person's program.
+  func admit(_ kind: Kind, isActivity: Bool = true) throws(VolumeError) {
+    guard stageNumber.load(ordering: .acquiring) < kind.rawValue else { throw .locked }
+    if isActivity { activity.note() }
+  }
+
+  // MARK: lookup counts
+
+  /// Counts a lookup, before the answer: the forget may come before the answer's call returns.
+  func remember(_ inode: InodeNumber) {
+    volume.retain(inode)
+    known.retain(inode)
+  }
+
+  func forget(_ inode: InodeNumber, _ count: UInt64) {
+    guard inode != .root else { return }
+    known.forget(inode, count)
+    volume.forget(inode, count: count)
+  }
+
+  func answer(_ reply: consuming Reply, entry attributes: Attributes) {
+    remember(attributes.inode)
+    if !reply.entry(attributes) { forget(attributes.inode, 1) }
+  }
+}

@@ -1,0 +1,62 @@
+internal import CFuse3
+internal import Glibc
+internal import POSIX
+internal import Volume
+
+/// The kernel's caches of this mount, as far as they can be told to let go.
+///
+/// Invalidating writes dirty pages back first, and the WRITEs come to our own workers. So it is never
+/// done by a worker, nor with any lock held, nor once the workers have gone: whoever ends them calls
+/// `close` before.
+@safe
+final class Kernel: Sendable {
+  @safe private struct State: @unchecked Sendable {
+    var session: OpaquePointer?
+    var calls = 0
+  }
+
+  private let state = Lock(State())
+
+  func open(_ session: OpaquePointer) { state.withLock { unsafe $0.session = session } }
+
+  /// Ends all invalidation: no new call starts, and those under way have returned.
+  func close() {
+    state.withLock { unsafe $0.session = nil }
+    while state.withLock({ $0.calls }) > 0 { usleep(500) }
+  }
+
+  /// Writes back and drops the pages of a range, which unmaps them as well, and forgets attributes.
+  /// A zero count means up to the end.
+  func invalidate(_ inode: InodeNumber, from offset: UInt64 = 0, count: UInt64 = 0) {
+    unsafe call { session in
+      let offset = off_t(clamping: offset)
+      let count = off_t(clamping: count)
+      return unsafe fuse_lowlevel_notify_inval_inode(
+        session, fuse_ino_t(inode.rawValue), offset, count)
+    }
+  }
+
+  /// Forgets a name and, if it is a directory, all below it (d_invalidate in fs/dcache.c).
+  func invalidate(_ name: [UInt8], in parent: InodeNumber) {
+    unsafe call { session in
+      unsafe (name + [0]).withUnsafeBufferPointer { text in
+        unsafe text.withMemoryRebound(to: CChar.self) {
+          unsafe fuse_lowlevel_notify_inval_entry(
+            session, fuse_ino_t(parent.rawValue), $0.baseAddress, name.count)
+        }
+      }
+    }
+  }
+
+  /// What the kernel answers does not matter: ENOENT means it does not know the inode, any other
+  /// number that the mount is gone.
+  private func call(_ body: (OpaquePointer) -> Int32) {
+    let session = unsafe state.withLock { state in
+      if unsafe state.session != nil { state.calls += 1 }
+      return unsafe state.session
+    }
+    guard let session = unsafe session else { return }
+    _ = unsafe body(session)
+    state.withLock { $0.calls -= 1 }
+  }
+}

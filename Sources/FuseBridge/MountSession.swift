@@ -1,0 +1,135 @@
+internal import CFuse3
+internal import Glibc
+import POSIX
+internal import Synchronization
+package import Volume
+
+/// One mount of a volume: made by `init`, served by `run`, ended by `stop` or from outside.
+///
+/// Threads: `run` starts workers and waits for them. One more thread drops pages after failed writes.
+/// `stop`, `isInUse` and `dropCaches` make the kernel write back, which the workers serve, so they are
+/// for any thread that is not a worker.
+@safe
+package final class MountSession: @unchecked Sendable {
+  let bridge: Bridge
+  let mountPoint: String
+  /// Valid until `finish`; only `init`, the workers and `finish` use it.
+  private let session: OpaquePointer
+  /// Workers that may sit in read(2), to be woken.
+  private let readers = Lock<[pthread_t]>([])
+  private let isEnding = Atomic<Bool>(false)
+  private let isFinished = Atomic<Bool>(false)
+  /// One `stop` at a time.
+  let stopping = Lock<Bool>(false)
+  /// The number of the connection in /sys/fs/fuse/connections: the minor number of its device.
+  let connection = Atomic<UInt32>(0)
+
+  /// Makes the mount; requests wait until `run`.
+  package init(
+    volume: Volume, mountPoint: String, options: MountOptions = MountOptions()
+  ) throws(MountError) {
+    coffre_fuse_silence()
+    coffre_fuse_install_wake_handler()
+    self.mountPoint = try Self.checked(mountPoint)
+    bridge = Bridge(volume: volume, options: options)
+    let session = unsafe try Self.makeSession(bridge, options)
+    unsafe self.session = session
+    errno = 0
+    guard unsafe fuse_session_mount(session, self.mountPoint) == 0, unsafe Wire.install(session)
+    else {
+      let failure = Errno.current
+      unsafe fuse_session_destroy(session)
+      throw .refused(failure.rawValue == 0 ? .notPermitted : failure)
+    }
+    unsafe bridge.kernel.open(session)
+  }
+
+  /// A directory, and its absolute path: a daemon changes to "/".
+  private static func checked(_ mountPoint: String) throws(MountError) -> String {
+    // "/dev/fd/N": a mount made by somebody else, given as an open /dev/fuse, fuse_session_mount.
+    if mountPoint.hasPrefix("/dev/fd/") { return mountPoint }
+    let device = unsafe Glibc.open("/dev/fuse", O_RDWR | O_CLOEXEC)
+    guard device >= 0 else { throw .noDevice(.current) }
+    close(device)
+    guard let path = unsafe realpath(mountPoint, nil) else { throw .badMountPoint(.current) }
+    defer { unsafe free(path) }
+    var status = stat()
+    guard unsafe stat(path, &status) == 0 else { throw .badMountPoint(.current) }
+    guard status.st_mode & S_IFMT == S_IFDIR else { throw .badMountPoint(.notDirectory) }
+    return unsafe String(cString: path)
+  }
+
+  private static func makeSession(
+    _ bridge: Bridge, _ options: MountOptions
+  ) throws(MountError) -> OpaquePointer {
+    var arguments = unsafe fuse_args()
+    defer { unsafe fuse_opt_free_args(&arguments) }
+    for word in ["coffre", "-o", options.text] {
+      unsafe fuse_opt_add_arg(&arguments, word)
+    }
+    var table = Operations.table()
+    // The session holds the bridge until `finish`.
+    let data = unsafe Unmanaged.passRetained(bridge).toOpaque()
+    guard let session = unsafe coffre_fuse_session_new(&arguments, &table, data) else {
+      unsafe Unmanaged<Bridge>.fromOpaque(data).release()
+      throw .badOptions
+    }
+    return unsafe session
+  }
+
+  /// Serves until the mount is gone; call it once. `onReady` is called on a worker as soon as the
+  /// kernel has the answer to INIT, and the mount can be used.
+  package func run(onReady: @escaping @Sendable () -> Void = {}) {
+    // A mount that has fewer threads than it asked for still serves; with none it ends at once.
+    do { try bridge.notifier.start() } catch {
+      finish()
+      return
+    }
+    let count =
+      bridge.options.threads > 0
+      ? max(bridge.options.threads, 2) : max(4, 2 * sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    var threads: [Thread] = []
+    for number in 1...count {
+      guard let thread = try? Thread.start("coffre-fuse-\(number)", { [self] in work(onReady) })
+      else { break }
+      threads.append(thread)
+    }
+    for thread in threads { thread.join() }
+    finish()
+  }
+
+  private func work(_ onReady: @Sendable () -> Void) {
+    coffre_fuse_accept_wake_signal()
+    let thread = pthread_self()
+    readers.withLock { $0.append(thread) }
+    // Out of the list before the thread ends: it may not be signalled after.
+    defer { readers.withLock { $0.removeAll { $0 == thread } } }
+    unsafe Worker().serve(
+      session, bridge, goesOn: { !isEnding.load(ordering: .acquiring) }, started: onReady)
+  }
+
+  /// All workers have ended: the mount is gone, or `endWorkers` was called, which let no invalidation
+  /// go on. So nothing waits for an answer of ours any more.
+  private func finish() {
+    bridge.notifier.finish()
+    bridge.kernel.close()
+    // fuse_session_unmount is left out: the mount is gone, and another one may be in its place.
+    unsafe fuse_session_destroy(session)
+    unsafe Unmanaged.passUnretained(bridge).release()
+    isFinished.store(true, ordering: .releasing)
+  }
+
+  /// Ends the workers, however idle they are. A signal sent before a worker enters read(2) is lost,
+  /// so it is repeated.
+  func endWorkers() {
+    bridge.kernel.close()
+    isEnding.store(true, ordering: .releasing)
+    while !hasEnded {
+      readers.withLock { for thread in $0 { pthread_kill(thread, COFFRE_FUSE_WAKE_SIGNAL) } }
+      usleep(2000)
+    }
+  }
+
+  /// Whether `run` is over.
+  package var hasEnded: Bool { isFinished.load(ordering: .acquiring) }
+}

@@ -1,0 +1,63 @@
+internal import CFuse3
+internal import Glibc
+internal import POSIX
+internal import Volume
+
+/// stat(2), chmod(2), chown(2), truncate(2), utimensat(2).
+extension Bridge {
+  /// Of the root it is no activity: desktops look at mount points all the time.
+  func getattr(_ inode: InodeNumber, _ reply: consuming Reply) {
+    do throws(VolumeError) {
+      try admit(.write, isActivity: inode != .root)
+      reply.attributes(try volume.attributes(of: inode))
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  /// By inode, so a truncation through a handle works on an unlinked file as well.
+  func setattr(
+    _ inode: InodeNumber, _ values: stat, _ fields: Int32, _ caller: Caller,
+    _ reply: consuming Reply
+  ) {
+    do throws(VolumeError) {
+      try admit(.write, isActivity: !Self.isWriteback(fields))
+      let change = try AttributeChange(
+        values, fields, clearsSetID: Worker.current.clearsSetID)
+      reply.attributes(try volume.setAttributes(of: inode, change, by: caller))
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  /// Whether the kernel itself stores the times of pages it wrote (fuse_flush_times in
+  /// fs/fuse/inode.c): mtime and ctime, both given. A program always sets atime, too.
+  private static func isWriteback(_ fields: Int32) -> Bool {
+    fields & ~FUSE_SET_ATTR_CTIME == FUSE_SET_ATTR_MTIME
+  }
+}
+
+extension AttributeChange {
+  /// `clearsSetID`: FATTR_KILL_SUIDGID of the request, which libfuse 3.14 may not hand on.
+  init(_ values: stat, _ fields: Int32, clearsSetID: Bool) throws(VolumeError) {
+    self.init()
+    if fields & FUSE_SET_ATTR_MODE != 0 { mode = values.st_mode & 0o7777 }
+    if fields & FUSE_SET_ATTR_UID != 0 { user = values.st_uid }
+    if fields & FUSE_SET_ATTR_GID != 0 { group = values.st_gid }
+    if fields & FUSE_SET_ATTR_SIZE != 0 { size = try UInt64(offset: values.st_size) }
+    accessed = Self.time(
+      values.st_atim, fields, FUSE_SET_ATTR_ATIME, now: FUSE_SET_ATTR_ATIME_NOW)
+    modified = Self.time(
+      values.st_mtim, fields, FUSE_SET_ATTR_MTIME, now: FUSE_SET_ATTR_MTIME_NOW)
+    changed = Self.time(values.st_ctim, fields, FUSE_SET_ATTR_CTIME, now: 0)
+    self.clearsSetID = clearsSetID
+  }
+
+  /// The kernel sets both flags for UTIME_NOW, and neither for UTIME_OMIT, utimensat(2).
+  private static func time(
+    _ value: timespec, _ fields: Int32, _ flag: Int32, now: Int32
+  ) -> TimeChange? {
+    if fields & now != 0 { return .now }
+    return fields & flag != 0 ? .to(Timestamp(value)) : nil
+  }
+}

@@ -1,0 +1,75 @@
+internal import POSIX
+internal import Volume
+
+/// Extended attributes, xattr(7).
+///
+/// The kernel also asks for `security.capability` before a first write to a file; that is an ordinary
+/// get here, and the volume answers it from the inode it has in memory.
+extension Bridge {
+  func getxattr(_ name: Name, _ inode: InodeNumber, _ size: Int, _ reply: consuming Reply) {
+    do throws(VolumeError) {
+      try admit(.read)
+      answer(reply, try volume.getAttribute(name.bytes, of: inode), size)
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  func listxattr(_ inode: InodeNumber, _ size: Int, _ reply: consuming Reply) {
+    do throws(VolumeError) {
+      try admit(.read)
+      var list: [UInt8] = []
+      for name in try volume.listAttributes(of: inode) { list += name + [0] }
+      answer(reply, list, size)
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  /// A size of zero asks for the length, getxattr(2); a buffer too small is ERANGE.
+  private func answer(_ reply: consuming Reply, _ value: [UInt8], _ size: Int) {
+    if size == 0 {
+      reply.length(value.count)
+    } else if value.count > size {
+      reply.error(.range)
+    } else {
+      reply.data(value)
+    }
+  }
+
+  func setxattr(
+    _ name: Name, _ value: Name, _ inode: InodeNumber, _ flags: Int32, _ caller: Caller,
+    _ reply: consuming Reply
+  ) {
+    do throws(VolumeError) {
+      try admit(.read)
+      guard let mode = AttributeMode(flags: flags) else { throw .system(.invalid) }
+      try volume.setAttribute(name.bytes, to: value.bytes, of: inode, mode, by: caller)
+      reply.done()
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+
+  func removexattr(_ name: Name, _ inode: InodeNumber, _ reply: consuming Reply) {
+    do throws(VolumeError) {
+      try admit(.read)
+      try volume.removeAttribute(name.bytes, of: inode)
+      reply.done()
+    } catch {
+      reply.error(error.errno)
+    }
+  }
+}
+
+extension AttributeMode {
+  /// XATTR_CREATE and XATTR_REPLACE of setxattr(2).
+  init?(flags: Int32) {
+    switch flags {
+    case 0: self = .either
+    case 1: self = .create
+    case 2: self = .replace
+    default: return nil
+    }
+  }
+}

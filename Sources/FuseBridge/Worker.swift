@@ -1,0 +1,62 @@
+internal import Bytes
+internal import CFuse3
+internal import Glibc
+
+/// What one thread that serves requests owns: buffers, and what libfuse does not hand on of the
+/// request at hand. Found again by the callbacks through a thread-specific slot, pthread_key_create(3).
+@safe
+final class Worker {
+  private static let slot: pthread_key_t = {
+    var key = pthread_key_t()
+    let failure = unsafe pthread_key_create(&key, nil)
+    precondition(failure == 0, "no thread-specific slot left")
+    return key
+  }()
+
+  /// The worker of this thread; callbacks run on workers only.
+  static var current: Worker {
+    guard let worker = unsafe pthread_getspecific(slot) else {
+      preconditionFailure("a request outside of the workers")
+    }
+    return unsafe Unmanaged<Worker>.fromOpaque(worker).takeUnretainedValue()
+  }
+
+  /// Whether the request asks to clear set-uid and set-gid bits.
+  private(set) var clearsSetID = false
+  /// Plaintext on its way to the kernel. Grows to what is asked for; wiped when it goes.
+  private var reading = Buffer(count: 128 << 10)
+  /// libfuse's own buffer, allocated at the first request: plaintext on its way from the kernel.
+  private var request = unsafe fuse_buf()
+
+  deinit {
+    guard let memory = unsafe request.mem else { return }
+    unsafe explicit_bzero(memory, malloc_usable_size(memory))
+    unsafe free(memory)
+  }
+
+  /// The thread's buffer, at least that large, aligned to 4096.
+  func buffer(_ count: Int) -> Buffer {
+    if reading.count < count { reading = Buffer(count: (count + 0xffff) & ~0xffff) }
+    return reading
+  }
+
+  /// Serves requests until the mount is gone, the session is told to exit, or `goesOn` says no.
+  func serve(
+    _ session: OpaquePointer, _ bridge: Bridge, goesOn: () -> Bool,
+    started: () -> Void
+  ) {
+    unsafe pthread_setspecific(Self.slot, Unmanaged.passUnretained(self).toOpaque())
+    defer { pthread_setspecific(Self.slot, nil) }
+    while goesOn(), unsafe fuse_session_exited(session) == 0 {
+      let count = unsafe fuse_session_receive_buf(session, &request)
+      if count == -EINTR || count == -EAGAIN { continue }
+      guard count > 0 else { break }
+      unsafe clearsSetID = coffre_fuse_kills_set_id(request.mem, request.size) != 0
+      let isInit = unsafe coffre_fuse_opcode(request.mem, request.size) == FUSE_INIT.rawValue
+      if isInit { unsafe Wire.note(request, bridge) }
+      unsafe fuse_session_process_buf(session, &request)
+      bridge.activity.answered()
+      if isInit { started() }
+    }
+  }
+}

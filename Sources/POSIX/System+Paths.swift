@@ -1,0 +1,54 @@
+import CSystem
+import Glibc
+
+/// What is done to a path as a whole, before anything is opened.
+extension System {
+  /// The absolute path without links, realpath(3).
+  package static func realPath(_ path: String) throws(Errno) -> String {
+    guard let found = unsafe realpath(path, nil) else { throw .current }
+    defer { unsafe free(found) }
+    return unsafe String(cString: found)
+  }
+
+  package static func makeDirectory(_ path: String, mode: UInt32) throws(Errno) {
+    _ = try check { Int(unsafe mkdir(path, mode)) }
+  }
+
+  package static func remove(_ path: String) throws(Errno) {
+    _ = try check { Int(unsafe unlink(path)) }
+  }
+
+  /// stat(2) without following a last link.
+  package static func linkStatus(at path: String) throws(Errno) -> FileStatus {
+    var status = stat()
+    guard unsafe lstat(path, &status) == 0 else { throw .current }
+    return FileStatus(status)
+  }
+
+  /// A whole file such as those of /proc, which tell no size.
+  package static func readFile(_ path: String, limit: Int) throws(Errno) -> [UInt8] {
+    let file = try open(path, .readOnly)
+    let number = file.rawValue
+    var bytes: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 4096)
+    while bytes.count < limit {
+      let count = try check { unsafe Glibc.read(number, &piece, piece.count) }
+      if count == 0 { break }
+      bytes += piece[..<count]
+    }
+    return bytes
+  }
+
+  /// Takes a mount out of the tree, even one in use, umount2(2) with MNT_DETACH.
+  package static func detachMount(_ path: String) throws(Errno) {
+    _ = try check { Int(unsafe coffre_unmount(path)) }
+  }
+
+  /// The home folder the user database names, getpwuid(3).
+  package static var home: String? {
+    guard let entry = unsafe getpwuid(getuid()), let home = unsafe entry.pointee.pw_dir else {
+      return nil
+    }
+    return unsafe String(cString: home)
+  }
+}

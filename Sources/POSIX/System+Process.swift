@@ -1,0 +1,92 @@
+import CSystem
+import Glibc
+
+/// How a process ended.
+package enum ProcessEnd: Hashable, Sendable {
+  case exited(Int32)
+  case killed(signal: Int32)
+}
+
+/// What a descriptor of a new process is.
+package enum ChildDescriptor: Hashable, Sendable {
+  case null
+  case inherited
+  case number(Int32)
+}
+
+/// Processes, and what a process knows of itself.
+extension System {
+  /// Starts a program, posix_spawn(3): descriptors 0, 1, ... are as given, all others closed. No
+  /// signal is blocked or ignored in it. `newSession` frees it from the terminal, setsid(2).
+  package static func spawn(
+    _ path: String, _ arguments: [String], descriptors: [ChildDescriptor], newSession: Bool
+  ) throws(Errno) -> Int32 {
+    var words: [CChar] = []
+    for argument in arguments {
+      words += argument.utf8.map { CChar(bitPattern: $0) }
+      words.append(0)
+    }
+    let numbers = descriptors.map { descriptor -> Int32 in
+      switch descriptor {
+      case .null: -1
+      case .inherited: -2
+      case .number(let number): number
+      }
+    }
+    var process: Int32 = 0
+    let result = unsafe coffre_spawn(
+      path, words, arguments.count, numbers, Int32(numbers.count), newSession ? 1 : 0, &process)
+    guard result == 0 else { throw Errno(rawValue: result) }
+    return process
+  }
+
+  /// Waits for a child, waitpid(2).
+  package static func wait(for process: Int32) throws(Errno) -> ProcessEnd {
+    let result = coffre_wait(process)
+    if result <= -1000 { throw Errno(rawValue: -1000 - result) }
+    return result < 0 ? .killed(signal: -result) : .exited(result)
+  }
+
+  package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
+
+  package static var processNumber: Int32 { getpid() }
+  package static var userNumber: UInt32 { geteuid() }
+  package static var groupNumber: UInt32 { getegid() }
+
+  /// The words after the program's name.
+  package static var arguments: [String] { Array(CommandLine.arguments.dropFirst()) }
+
+  package static func environment(_ name: String) -> String? {
+    guard let value = unsafe getenv(name) else { return nil }
+    return unsafe String(cString: value)
+  }
+
+  package static func setEnvironment(_ name: String, _ value: String) {
+    unsafe setenv(name, value, 1)
+  }
+
+  package static func changeDirectory(_ path: String) throws(Errno) {
+    _ = try check { Int(unsafe chdir(path)) }
+  }
+
+  /// New files are for their owner alone, umask(2).
+  package static func keepFilesPrivate() { umask(0o077) }
+
+  /// No core dump, and no other process of the user looks into this one, prctl(2).
+  package static func forbidDumps() {
+    _ = coffre_limit_core()
+    _ = coffre_forbid_dumps()
+  }
+
+  /// What `ps` and `top` show for this thread or, in the first one, for the process; at most 15 bytes.
+  package static func nameThread(_ name: String) { unsafe coffre_name_thread(name) }
+
+  /// Blocks SIGTERM, SIGINT and SIGHUP; to be called before any thread is started, so that all of them do.
+  package static func holdSignals() { coffre_hold_signals() }
+
+  /// Waits for one of the signals held, sigwait(3).
+  package static func waitForSignal() -> Int32 { coffre_wait_signal() }
+
+  /// A write to a pipe nobody reads fails with EPIPE instead of ending the process.
+  package static func ignorePipeSignal() { signal(SIGPIPE, SIG_IGN) }
+}

@@ -1,0 +1,128 @@
+import Crypto
+import FuseBridge
+import POSIX
+import Vault
+import Volume
+
+/// One mounted vault in the process that serves it, from the mount to the wiped keys.
+final class ActiveMount: Sendable {
+  let vault: OpenVault
+  let session: MountSession
+  let settings: MountSettings
+  private let since = Clock.realtime.seconds
+  private let ending = Monitor(Ending())
+
+  private struct Ending {
+    var isClosing = false
+    var isClosed = false
+    var isOver = false
+    var failure: VolumeError?
+  }
+
+  /// Mounts; requests wait until `run`.
+  init(_ vault: OpenVault, _ settings: MountSettings) throws(Failure) {
+    self.vault = vault
+    self.settings = settings
+    var options = MountOptions()
+    options.readOnly = settings.readOnly
+    options.allowOther = settings.allowOther
+    for option in settings.extra {
+      switch option {
+      case "dev": options.deviceFiles = true
+      case "suid": options.setUserID = true
+      case "ro", "rw", "nodev", "nosuid", "allow_other": break
+      default: options.extra.append(option)
+      }
+    }
+    do throws(MountError) {
+      session = try MountSession(
+        volume: vault.volume, mountPoint: settings.mountPoint, options: options)
+    } catch {
+      // Nothing was written; what close can't say is told by the next mount.
+      try? vault.close()
+      throw Failure(error, mountPoint: settings.mountPoint)
+    }
+  }
+
+  /// Serves until the mount is gone, whoever takes it away; the vault is closed then.
+  func run(onReady: @escaping @Sendable () -> Void) {
+    session.run(onReady: onReady)
+    closeVault()
+    ending.withLock { $0.isOver = true }
+  }
+
+  /// Locks: everything is written, nothing readable stays, the mount goes, keys are wiped. Returns when
+  /// all that is done; false if the mount is still there.
+  func lock() -> Bool {
+    // If somebody else is at it already, this returns at once, and the end is waited for all the same.
+    session.stop(force: true) { [self] in closeVault() }
+    return ending.withLock(when: { $0.isOver }, timeout: 600_000_000_000) { $0.isOver }
+  }
+
+  /// Takes a mount away that was never served.
+  func abandon() {
+    _ = try? Thread.start("coffre-abandon") { [self] in _ = lock() }
+    run {}
+  }
+
+  /// Once, and whoever comes second waits.
+  private func closeVault() {
+    let isFirst = ending.withLock { ending in
+      defer { ending.isClosing = true }
+      return !ending.isClosing
+    }
+    guard isFirst else {
+      return ending.withLock(when: { $0.isClosed }, timeout: nil) { _ in }
+    }
+    var failure: VolumeError?
+    do throws(VolumeError) { try vault.close() } catch { failure = error }
+    SealingKey.forgetContexts()
+    ending.withLock { ending in
+      ending.failure = failure
+      ending.isClosed = true
+    }
+  }
+
+  /// Why the last write failed, if it did.
+  var failure: Failure? {
+    guard let error = ending.withLock({ $0.failure }) else { return nil }
+    return Failure(error.errno, "the last changes could not all be written")
+  }
+
+  /// Nanoseconds since a program last asked for something.
+  var idle: UInt64 {
+    let last = session.lastActivity
+    let now = Clock.boottime
+    return now > last ? now - last : 0
+  }
+
+  var status: MountStatus {
+    let statistics = vault.volume.statistics
+    return MountStatus(
+      vault: settings.vault, mountPoint: settings.mountPoint,
+      identifier: vault.information.identifier, since: since, idle: idle / 1_000_000_000,
+      lockAfter: settings.lockAfter, readOnly: vault.volume.isReadOnly,
+      generation: statistics.generation, healedCopies: statistics.healedCopies,
+      process: System.processNumber)
+  }
+}
+
+extension Failure {
+  init(_ error: MountError, mountPoint: String) {
+    switch error {
+    case .badMountPoint(let errno):
+      self.init(.badMountPoint, "\(mountPoint): \(errno.description.lowercased())")
+    case .noDevice(let errno):
+      self.init(
+        .mountFailed, "/dev/fuse: \(errno.description.lowercased())",
+        hint: "the kernel or the container has no FUSE")
+    case .badOptions:
+      self.init(.usage, "an option given by -o is not known to libfuse")
+    case .refused(let errno):
+      self.init(
+        .mountFailed, "the mount was refused: \(errno.description.lowercased())",
+        hint:
+          "is fusermount3 installed, and is user_allow_other in /etc/fuse.conf for --allow-other?")
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import Bytes
+import Crypto
+import POSIX
+
+/// A pipe or a local socket that carries lines, and secrets right behind them.
+final class Connection: Sendable {
+  private let descriptor: Descriptor
+
+  init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+
+  /// Who is at the other end of a socket.
+  func peer() throws(Errno) -> Peer { try System.peer(of: descriptor) }
+
+  func send(_ message: Message) throws(Errno) {
+    try System.send(descriptor, Buffer(message.line).bytes)
+  }
+
+  func send(_ secret: borrowing SecretBytes) throws(Errno) {
+    try System.send(descriptor, secret.bytes)
+  }
+
+  /// The next line; nil at the end, for what is no line, or after `patience` milliseconds.
+  ///
+  /// Byte by byte: a secret that follows must not get into a buffer for lines.
+  func receive(patience: Int32?) -> Message? {
+    var line: [UInt8] = []
+    let byte = Buffer(count: 1)
+    while line.count < 16384 {
+      guard System.waitForInput(descriptor, milliseconds: patience) else { return nil }
+      var span = byte.mutableBytes(in: 0..<1)
+      guard let count = try? System.receive(descriptor, into: &span), count == 1 else { return nil }
+      let value = byte.load(UInt8.self, at: 0)
+      if value == UInt8(ascii: "\n") { return Message(line: line) }
+      line.append(value)
+    }
+    return nil
+  }
+
+  /// The next `count` bytes.
+  func receiveSecret(_ count: Int, patience: Int32?) -> SecretBytes? {
+    guard count > 0, count <= 4096 else { return nil }
+    var secret = SecretBytes(count: count)
+    var done = 0
+    while done < count {
+      guard System.waitForInput(descriptor, milliseconds: patience) else { return nil }
+      var span = secret.mutableBytes
+      var rest = span._mutatingExtracting(done..<count)
+      guard let got = try? System.receive(descriptor, into: &rest), got > 0 else { return nil }
+      done += got
+    }
+    return secret
+  }
+
+  /// Waits until the other side is gone.
+  func waitForEnd() {
+    while receive(patience: nil) != nil {}
+  }
+}

@@ -1,0 +1,66 @@
+package import Crypto
+import POSIX
+
+/// Starts the daemon of a mount, and waits for its verdict.
+///
+///     coffre mount ──spawns──▶ supervisor (no secret) ──spawns──▶ daemon
+///          │                                                        ▲ │
+///          ├────────── settings and password, by a pipe ────────────┘ │
+///          ◀───────────────── the verdict, by a pipe ─────────────────┘
+///
+/// The daemon is a fresh program, not a fork: no thread, lock or secret of this one is in it.
+package enum Launcher {
+  package static let superviseVerb = "__supervise"
+  package static let daemonVerb = "__daemon"
+  /// The descriptors the other two processes find the pipes at.
+  static let settingsDescriptor: Int32 = 3
+  static let verdictDescriptor: Int32 = 4
+
+  /// Returns when the mount can be used, with what a person should be told.
+  package static func launch(
+    _ settings: MountSettings, password: consuming SecretBytes
+  ) throws(Failure) -> [String] {
+    System.ignorePipeSignal()
+    let verdict: Connection
+    do throws(Errno) {
+      let down = try Pipe()
+      let up = try Pipe()
+      _ = try spawn(
+        superviseVerb, [settings.mountPoint],
+        [.null, .null, .null, .number(down.reading.rawValue), .number(up.writing.rawValue)],
+        newSession: true)
+      verdict = Connection(up.intoReading())
+      let request = Connection(down.intoWriting())
+      try request.send(settings.message(passwordCount: password.count))
+      try request.send(password)
+    } catch { throw Failure(error, "starting the mount's process") }
+    return try wait(for: verdict, settings)
+  }
+
+  private static func wait(
+    for verdict: Connection, _ settings: MountSettings
+  ) throws(Failure) -> [String] {
+    var notices: [String] = []
+    while let message = verdict.receive(patience: nil) {
+      switch message.verb {
+      case "notice": notices.append(message["text"] ?? "")
+      case "ready": return notices
+      default:
+        if let failure = message.failure { throw failure }
+      }
+    }
+    MountTable.detachStale(at: settings.mountPoint)
+    throw Failure(.mountFailed, "the mount's process ended without a word")
+  }
+
+  /// This very program once more, also if its file was replaced meanwhile.
+  static func spawn(
+    _ verb: String, _ arguments: [String], _ descriptors: [ChildDescriptor], newSession: Bool
+  ) throws(Errno) -> Int32 {
+    // Swift's crash handler would write out memory, secrets with it.
+    System.setEnvironment("SWIFT_BACKTRACE", "enable=no")
+    return try System.spawn(
+      "/proc/self/exe", ["coffre", verb] + arguments, descriptors: descriptors,
+      newSession: newSession)
+  }
+}

@@ -1,0 +1,62 @@
+import POSIX
+
+/// What must be true of the two paths before a password is asked for.
+package enum MountPaths {
+  /// The absolute path without links; of a mount that does not answer, as far as that goes.
+  static func resolved(_ path: String) -> String {
+    if let whole = try? System.realPath(path) { return whole }
+    var trimmed = Substring(path)
+    while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
+    let slash = trimmed.lastIndex(of: "/")
+    let parent = slash.map { $0 == trimmed.startIndex ? "/" : String(trimmed[..<$0]) } ?? "."
+    let name = slash.map { trimmed[trimmed.index(after: $0)...] } ?? trimmed
+    guard let folder = try? System.realPath(parent) else { return path }
+    return (folder == "/" ? "" : folder) + "/" + name
+  }
+
+  /// Takes away a dead mount of ours at a path; false if there is none.
+  package static func clearDead(_ path: String) -> Bool {
+    MountTable.detachStale(at: resolved(path))
+  }
+
+  /// The mount point as an absolute path, after a dead mount of ours was taken away there.
+  package static func check(mountPoint path: String, vault: String) throws(Failure) -> String {
+    let guess = resolved(path)
+    MountTable.detachStale(at: guess)
+    let whole: String
+    do throws(Errno) { whole = try System.realPath(path) } catch {
+      throw Failure(
+        .badMountPoint, "the mount point \(path): \(error.description.lowercased())",
+        hint: error == .noSuchFile ? "make it with `mkdir \(path)`" : nil)
+    }
+    if MountTable.isMountPoint(whole) {
+      throw Failure(
+        .inUse, "something is mounted at \(path)",
+        hint: MountTable.hasOurs(at: whole) ? "lock it first with `coffre lock \(path)`" : nil)
+    }
+    if contains(vault, whole) || contains(whole, vault) {
+      throw Failure(.nested, "the mount point and the vault are inside one another")
+    }
+    try checkEmpty(whole, path)
+    return whole
+  }
+
+  private static func checkEmpty(_ whole: String, _ path: String) throws(Failure) {
+    let names: [String]
+    do throws(Errno) {
+      names = try System.names(in: try System.open(whole, [.directory]))
+    } catch {
+      throw Failure(.badMountPoint, "the mount point \(path): \(error.description.lowercased())")
+    }
+    guard names.isEmpty else {
+      throw Failure(
+        .badMountPoint, "the mount point \(path) is not empty",
+        hint: "what is in it would be hidden; give an empty folder")
+    }
+  }
+
+  /// Whether a path is another one or inside of it.
+  static func contains(_ outer: String, _ inner: String) -> Bool {
+    outer == inner || outer == "/" || inner.hasPrefix(outer + "/")
+  }
+}

@@ -1,0 +1,53 @@
+/// What `coffre status` tells of one mount.
+package struct MountStatus: Hashable, Sendable {
+  package let vault: String
+  package let mountPoint: String
+  /// The vault's id.
+  package let identifier: String
+  /// When it was mounted, seconds since 1970.
+  package let since: Int64
+  /// Seconds since a program last asked for something.
+  package let idle: UInt64
+  /// Nil for never.
+  package let lockAfter: UInt64?
+  package let readOnly: Bool
+  package let generation: UInt64
+  package let healedCopies: Int
+  package let process: Int32
+}
+
+extension MountStatus {
+  var message: Message {
+    var message = Message(
+      "mount",
+      [
+        "vault": vault, "mountpoint": mountPoint, "id": identifier, "since": String(since),
+        "idle": String(idle), "read-only": readOnly ? "yes" : "no",
+        "generation": String(generation), "healed": String(healedCopies),
+        "process": String(process),
+      ])
+    message["lock-after"] = lockAfter.map { String($0) }
+    return message
+  }
+
+  init?(_ message: Message) {
+    guard message.verb == "mount", let vault = message["vault"],
+      let mountPoint = message["mountpoint"], let identifier = message["id"],
+      let since = message["since"].flatMap({ Int64($0) }),
+      let idle = message["idle"].flatMap({ UInt64($0) }),
+      let generation = message["generation"].flatMap({ UInt64($0) }),
+      let healed = message["healed"].flatMap({ Int($0) }),
+      let process = message["process"].flatMap({ Int32($0) })
+    else { return nil }
+    self.vault = vault
+    self.mountPoint = mountPoint
+    self.identifier = identifier
+    self.since = since
+    self.idle = idle
+    lockAfter = message["lock-after"].flatMap { UInt64($0) }
+    readOnly = message["read-only"] == "yes"
+    self.generation = generation
+    healedCopies = healed
+    self.process = process
+  }
+}

@@ -1,0 +1,42 @@
+import POSIX
+
+/// The folder of the control sockets: nobody but its owner gets in.
+enum RuntimeFolder {
+  /// Where it may be: $XDG_RUNTIME_DIR/coffre, /run/user/UID/coffre, /tmp/coffre-UID.
+  private static var candidates: [String] {
+    let user = System.userNumber
+    var paths: [String] = []
+    if let base = System.environment("XDG_RUNTIME_DIR"), base.hasPrefix("/") {
+      paths.append(base + "/coffre")
+    }
+    let common = "/run/user/\(user)/coffre"
+    if !paths.contains(common) { paths.append(common) }
+    return paths + ["/tmp/coffre-\(user)"]
+  }
+
+  /// A folder of ours, private; in /tmp anybody could have put one in its place.
+  private static func isOurs(_ path: String) -> Bool {
+    guard let status = try? System.linkStatus(at: path) else { return false }
+    return status.isDirectory && status.user == System.userNumber && status.mode & 0o077 == 0
+  }
+
+  /// The first that is there or can be made.
+  static func make() throws(Failure) -> String {
+    for path in candidates {
+      try? System.makeDirectory(path, mode: 0o700)
+      // A socket's path has at most 107 bytes: `/`, 32 digits, a number, `.sock`.
+      if isOurs(path), path.utf8.count < 64 { return path }
+    }
+    throw Failure(.systemError, "no folder for the control socket can be made")
+  }
+
+  /// The sockets there are, live or stale.
+  static func sockets() -> [String] {
+    candidates.filter(isOurs).flatMap { path -> [String] in
+      guard let folder = try? System.open(path, [.directory, .noFollow]),
+        let names = try? System.names(in: folder)
+      else { return [] }
+      return names.filter { $0.hasSuffix(".sock") }.sorted().map { path + "/" + $0 }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import Disk
+import POSIX
+
+/// Where this machine remembers what it saw of its vaults: $XDG_STATE_HOME/coffre, or ~/.local/state/coffre.
+enum AnchorFolder {
+  /// Opens the folder, made if need be; nil if that can't be: the vault works, an old copy of it goes unnoticed.
+  static func open() -> PosixDisk? {
+    guard let base = base() else { return nil }
+    makeAll(base)
+    let path = base + "/coffre"
+    try? System.makeDirectory(path, mode: 0o700)
+    guard let status = try? System.linkStatus(at: path), status.isDirectory,
+      status.user == System.userNumber
+    else { return nil }
+    return try? PosixDisk(path: path)
+  }
+
+  private static func base() -> String? {
+    if let state = System.environment("XDG_STATE_HOME"), state.hasPrefix("/") { return state }
+    guard let home = System.environment("HOME") ?? System.home, home.hasPrefix("/") else {
+      return nil
+    }
+    return home + "/.local/state"
+  }
+
+  private static func makeAll(_ path: String) {
+    var whole = ""
+    for part in path.split(separator: "/") {
+      whole += "/" + part
+      try? System.makeDirectory(whole, mode: 0o700)
+    }
+  }
+}

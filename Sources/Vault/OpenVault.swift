@@ -1,0 +1,86 @@
+package import Crypto
+import Disk
+import Engine
+import Format
+import POSIX
+package import Volume
+
+/// A vault that is unlocked and held by this process, until `close`.
+package final class OpenVault: Sendable {
+  package let vault: Vault
+  package let information: VaultInformation
+  package let volume: Volume
+  private let isReadOnly: Bool
+  private let lock: Lock<VaultLock?>
+
+  fileprivate init(
+    _ vault: Vault, _ information: VaultInformation, _ volume: Volume, isReadOnly: Bool,
+    lock: VaultLock
+  ) {
+    self.vault = vault
+    self.information = information
+    self.volume = volume
+    self.isReadOnly = isReadOnly
+    self.lock = Lock(lock)
+  }
+
+  /// What a person should be told, as sentences.
+  package var notices: [String] { volume.warnings.map(\.sentence) }
+
+  /// Changes the password while the vault is in use.
+  package func changePassword(
+    old: borrowing SecretBytes, new: borrowing SecretBytes
+  ) throws(VaultError) {
+    guard !isReadOnly else { throw .readOnly }
+    let generation = try vault.configuration.changePassword(old: old, new: new)
+    do throws(EngineError) { try volume.noteConfiguration(generation: generation) } catch {
+      throw VaultError(error)
+    }
+  }
+
+  /// Writes everything, wipes the keys and lets the vault go, whether or not the writing went well.
+  package func close() throws(VolumeError) {
+    defer { lock.withLock { $0 = nil } }
+    try volume.close()
+  }
+}
+
+extension Vault {
+  /// Takes the vault's lock, tries the password, and opens the volume.
+  ///
+  /// Damage is told before the password is tried, and another holder before the 64 MiB are taken.
+  package func open(
+    password: borrowing SecretBytes, options: VaultOptions
+  ) throws(VaultError) -> OpenVault {
+    _ = try configuration.read()
+    let lock = try lock(exclusive: !options.readOnly)
+    let unlocked =
+      options.readOnly
+      ? try configuration.unlock(password) : try configuration.unlockAndHeal(password)
+    let volume = try openVolume(unlocked, options)
+    let generation = unlocked.configuration.generation
+    // A change of the password that was killed before root and anchor heard of it.
+    if !options.readOnly && generation > 1 {
+      do throws(EngineError) { try volume.noteConfiguration(generation: generation) } catch {
+        throw VaultError(error)
+      }
+    }
+    return OpenVault(
+      self, VaultInformation(unlocked.configuration, copiesDiffer: false), volume,
+      isReadOnly: options.readOnly, lock: lock)
+  }
+}
+
+extension OpenWarning {
+  fileprivate var sentence: String {
+    switch self {
+    case .firstUse:
+      "this machine sees the vault for the first time; an older copy of it could not be told"
+    case .anchorUnwritable:
+      "the state folder cannot be written; an older copy of the vault will not be told"
+    case .olderAccepted: "an older state of the vault was accepted"
+    case .recovered: "the vault was not closed properly last time; everything synced is there"
+    case .rootCopyHealed: "one copy of the root was damaged or older and has been made good"
+    }
+  }
+}

@@ -1,0 +1,110 @@
+package import Crypto
+import Disk
+import Engine
+import Format
+import POSIX
+import Volume
+
+/// The folder on disk that holds the ciphertext. Nothing is decrypted by having one.
+package final class Vault: Sendable {
+  /// Absolute and without links.
+  package let path: String
+  let disk: PosixDisk
+
+  /// A folder that is there; whether it holds a vault is seen by the first use.
+  package init(path: String) throws(VaultError) {
+    do throws(Errno) { self.path = try System.realPath(path) } catch {
+      throw Self.folderError(error)
+    }
+    do { disk = try PosixDisk(path: self.path) } catch { throw Self.folderError(error.errno) }
+  }
+
+  private static func folderError(_ errno: Errno) -> VaultError {
+    switch errno {
+    case .noSuchFile, .notDirectory: .noSuchVault
+    default: .system(errno, operation: "open")
+    }
+  }
+
+  var configuration: ConfigurationFiles { ConfigurationFiles(disk: disk) }
+
+  /// What the configuration tells without a password.
+  package func information() throws(VaultError) -> VaultInformation {
+    let found = try configuration.read()
+    return VaultInformation(found.copies[0], copiesDiffer: found.unequal)
+  }
+
+  func lock(exclusive: Bool) throws(VaultError) -> VaultLock {
+    do { return try disk.lock(exclusive: exclusive) } catch {
+      throw error.errno == .tryAgain ? .inUse : VaultError(error)
+    }
+  }
+
+  /// Throws if another process holds the vault; holds nothing itself.
+  package func checkFree(exclusive: Bool) throws(VaultError) { _ = try lock(exclusive: exclusive) }
+
+  /// Changes the password of a vault that nobody has open.
+  package func changePassword(
+    old: borrowing SecretBytes, new: borrowing SecretBytes
+  ) throws(VaultError) {
+    _ = try configuration.read()
+    let lock = try lock(exclusive: true)
+    let generation = try configuration.changePassword(old: old, new: new)
+    // Root and anchor remember the generation: the old configuration will be refused.
+    let unlocked = try configuration.unlock(new)
+    let volume = try openVolume(unlocked, VaultOptions())
+    do throws(EngineError) {
+      try volume.noteConfiguration(generation: generation)
+    } catch { throw VaultError(error) }
+    do throws(VolumeError) { try volume.close() } catch {
+      throw .system(error.errno, operation: "close")
+    }
+    _ = lock
+  }
+
+  func openVolume(
+    _ unlocked: borrowing Unlocked, _ options: VaultOptions
+  ) throws(VaultError) -> Volume {
+    var engine = EngineOptions()
+    engine.readOnly = options.readOnly
+    engine.acceptOlder = options.acceptOlder
+    engine.configurationGeneration = unlocked.configuration.generation
+    do throws(EngineError) {
+      return try Volume.open(
+        on: disk, master: unlocked.master, vault: unlocked.configuration.vault, options: engine,
+        anchor: AnchorFolder.open())
+    } catch { throw VaultError(error) }
+  }
+}
+
+/// What anybody may know of a vault.
+package struct VaultInformation: Hashable, Sendable {
+  /// 32 hexadecimal digits.
+  package let identifier: String
+  package let formatVersion: UInt32
+  package let generation: UInt64
+  package let usedSlots: Int
+  package let slots: Int
+  /// One copy of the configuration is damaged, missing or older; the next mount makes it good.
+  package let copiesDiffer: Bool
+
+  init(_ configuration: Configuration, copiesDiffer: Bool) {
+    identifier = configuration.vault.map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count == 1 ? "0" + digits : digits
+    }.joined()
+    formatVersion = Layout.version
+    generation = configuration.generation
+    usedSlots = configuration.slots.count { $0 != nil }
+    slots = configuration.slots.count
+    self.copiesDiffer = copiesDiffer
+  }
+}
+
+/// How a vault is opened.
+package struct VaultOptions: Hashable, Sendable {
+  package var readOnly = false
+  /// An older or forked state is taken as the true one from now on.
+  package var acceptOlder = false
+  package init() {}
+}

@@ -1,0 +1,59 @@
+import Disk
+import Engine
+package import POSIX
+
+/// Why something could not be done with a vault. No password, key or name of the user is in any of them.
+package enum VaultError: Error, Hashable, Sendable {
+  /// There is no folder, or none of a vault.
+  case noSuchVault
+  /// Data of a vault, and no configuration: never an occasion for a new vault.
+  case missingConfiguration
+  /// A new vault needs a folder without anything in it.
+  case notEmpty
+  /// No key slot opens.
+  case wrongPassword
+  /// Both copies of the configuration are damaged.
+  case damagedConfiguration
+  /// A piece of the store does not authenticate or is missing; the string names it.
+  case damagedStore(String)
+  /// Made by a newer Coffre.
+  case unsupported
+  /// This machine has seen a newer state of the vault.
+  case older
+  /// The state this machine saw last is not in the vault's history.
+  case forked
+  /// This machine, or the vault itself, knows a newer configuration: an old password was put back.
+  case olderConfiguration
+  /// Another process holds the vault.
+  case inUse
+  case noSpace
+  /// No memory for the password function.
+  case outOfMemory
+  case readOnly
+  /// A system call on an object of the vault failed.
+  case system(Errno, operation: String)
+}
+
+extension VaultError {
+  init(_ error: DiskError) {
+    self =
+      error.errno == .noSpace || error.errno == .overQuota
+      ? .noSpace : .system(error.errno, operation: error.operation)
+  }
+
+  init(_ error: EngineError) {
+    switch error {
+    case .disk(let failure): self.init(failure)
+    case .damaged(let what), .missing(let what), .journalDamaged(let what):
+      self = .damagedStore(what)
+    case .unsupported: self = .unsupported
+    case .older: self = .older
+    case .forked: self = .forked
+    case .olderConfiguration: self = .olderConfiguration
+    case .noSpace: self = .noSpace
+    case .readOnly: self = .readOnly
+    case .posix(let errno): self = .system(errno, operation: "volume")
+    case .closed: self = .system(.badDescriptor, operation: "volume")
+    }
+  }
+}

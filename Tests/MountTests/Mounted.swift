@@ -1,0 +1,125 @@
+import Foundation
+import Testing
+
+/// The command under test: `COFFRE`, or the release build beside this checkout.
+enum Command {
+  static let path: String? = {
+    let candidates = [
+      ProcessInfo.processInfo.environment["COFFRE"],
+      root + "/.build/release/coffre",
+    ]
+    return candidates.compactMap { $0 }.first { FileManager.default.isExecutableFile(atPath: $0) }
+  }()
+
+  static let root = URL(fileURLWithPath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+
+  static let checks = root + "/Tests/MountTests/Checks"
+
+  static var canMount: Bool {
+    path != nil && FileManager.default.fileExists(atPath: "/dev/fuse")
+      && has("fusermount3")
+  }
+
+  /// Whether a tool is on this machine; tests that need one it lacks are skipped by name.
+  static func has(_ tool: String) -> Bool {
+    ["/usr/bin/", "/bin/", "/usr/local/bin/", "/usr/sbin/"].contains {
+      FileManager.default.isExecutableFile(atPath: $0 + tool)
+    }
+  }
+}
+
+struct Outcome {
+  let status: Int32
+  let output: String
+}
+
+/// A vault in a scratch folder and its mount. Both go when this goes, also when a test fails.
+final class Mounted {
+  let scratch: String
+  var vault: String { scratch + "/vault" }
+  var mount: String { scratch + "/mount" }
+  var password: String { scratch + "/password" }
+
+  init(mounting: Bool = true) throws {
+    scratch = NSTemporaryDirectory() + "coffre-mount-" + UUID().uuidString
+    let files = FileManager.default
+    try files.createDirectory(atPath: scratch, withIntermediateDirectories: true)
+    try files.createDirectory(
+      atPath: scratch + "/mount", withIntermediateDirectories: true)
+    try "a long enough password\n".write(
+      toFile: scratch + "/password", atomically: true, encoding: .utf8)
+    try expect("init", coffre(["init", vault, "--password-file", password]))
+    if mounting { try open() }
+  }
+
+  deinit {
+    _ = try? sh("\(tool) lock '\(vault)' || fusermount3 -u -z '\(mount)'", in: "/")
+    try? FileManager.default.removeItem(atPath: scratch)
+  }
+
+  private var tool: String { Command.path ?? "coffre" }
+
+  func open(_ options: [String] = []) throws {
+    try expect("mount", coffre(["mount", vault, mount, "--password-file", password] + options))
+  }
+
+  func lock() throws { try expect("lock", coffre(["lock", vault])) }
+
+  func reopen() throws {
+    try lock()
+    try open()
+  }
+
+  func coffre(_ arguments: [String]) throws -> Outcome {
+    try run([tool] + arguments, in: "/")
+  }
+
+  /// Runs a shell script in the mount, or elsewhere.
+  @discardableResult
+  func sh(_ script: String, in folder: String? = nil) throws -> Outcome {
+    try run(["/bin/sh", "-euc", script], in: folder ?? mount)
+  }
+
+  /// Runs a script that must succeed.
+  func check(_ script: String) throws {
+    let outcome = try sh(script)
+    #expect(outcome.status == 0, "\(script)\n\(outcome.output)")
+  }
+
+  /// The daemon's process, as `status` tells it.
+  func daemon() throws -> Int32 {
+    let output = try coffre(["status", "--json"]).output
+    let pattern = /"pid": ?(\d+)/
+    let match = try #require(try pattern.firstMatch(in: output), "\(output)")
+    return try #require(Int32(match.1))
+  }
+
+  private func expect(_ what: String, _ outcome: Outcome) throws {
+    try #require(outcome.status == 0, "\(what): \(outcome.output)")
+  }
+
+  private func run(_ command: [String], in folder: String) throws -> Outcome {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: command[0])
+    process.arguments = Array(command.dropFirst())
+    process.currentDirectoryURL = URL(fileURLWithPath: folder)
+    var environment = ProcessInfo.processInfo.environment
+    environment["XDG_STATE_HOME"] = scratch + "/state"
+    environment["XDG_RUNTIME_DIR"] = scratch
+    environment["COFFRE"] = tool
+    process.environment = environment
+    process.standardInput = FileHandle.nullDevice
+    let log = scratch + "/log-" + UUID().uuidString
+    _ = FileManager.default.createFile(atPath: log, contents: nil)
+    let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
+    process.standardOutput = handle
+    process.standardError = handle
+    try process.run()
+    process.waitUntilExit()
+    try handle.close()
+    let data = try Data(contentsOf: URL(fileURLWithPath: log))
+    return Outcome(
+      status: process.terminationStatus, output: String(decoding: data, as: UTF8.self))
+  }
+}
