@@ -45,6 +45,9 @@ package struct OperationGenerator: Sendable {
     return min(size, largest)
   }
 
+  /// The next operation, on any paths: most find nothing there.
+  package mutating func next() -> Operation { next(in: ModelVolume()) }
+
   /// The next operation, most likely one that `model` can do.
   package mutating func next(in model: ModelVolume) -> Operation {
     let tree = model.tree
