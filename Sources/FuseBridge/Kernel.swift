@@ -5,9 +5,9 @@ internal import Volume
 
 /// The kernel's caches of this mount, as far as they can be told to let go.
 ///
-/// Invalidating writes dirty pages back first, and the WRITEs come to our own workers. So it is never
-/// done by a worker, nor with any lock held, nor once the workers have gone: whoever ends them calls
-/// `close` before.
+/// Invalidating writes dirty pages back first, and the WRITEs come to our own workers. So it is
+/// never done by a worker, nor with any lock held, nor once the workers have gone: whoever ends
+/// them calls `close` before.
 @safe
 final class Kernel: Sendable {
   @safe private struct State: @unchecked Sendable {

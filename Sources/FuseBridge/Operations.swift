@@ -1,13 +1,14 @@
 internal import CFuse3
 internal import Volume
 
-/// The table of callbacks, one line a request: find the bridge, borrow the arguments, call one method.
+/// The table of callbacks, one line a request: find the bridge, borrow the arguments, call one
+/// method.
 ///
-/// The closures are formed here, in nonisolated functions of a library, and capture nothing: a closure
-/// written in `main` would be inferred to belong to the main actor and trap on a worker. Requests
-/// without a line are answered ENOSYS by libfuse, and mostly never asked again: access (left to
-/// `default_permissions`), getlk, setlk and flock (left to the kernel), bmap, ioctl, poll. libfuse
-/// 3.14 knows no tmpfile and no statx.
+/// The closures are formed here, in nonisolated functions of a library, and capture nothing: a
+/// closure written in `main` would be inferred to belong to the main actor and trap on a worker.
+/// Requests without a line are answered ENOSYS by libfuse, and mostly never asked again: access
+/// (left to `default_permissions`), getlk, setlk and flock (left to the kernel), bmap, ioctl, poll.
+/// libfuse 3.14 knows no tmpfile and no statx.
 enum Operations {
   static func table() -> fuse_lowlevel_ops {
     var table = fuse_lowlevel_ops()

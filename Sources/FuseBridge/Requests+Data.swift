@@ -43,9 +43,9 @@ extension Bridge {
     }
   }
 
-  /// copy_file_range(2). The kernel has written back both ranges before it asks, and drops the target's
-  /// pages after (__fuse_copy_file_range in fs/fuse/file.c). Copies a part at a time, so that a
-  /// large copy neither holds a worker for long nor outlives a signal by much.
+  /// copy_file_range(2). The kernel has written back both ranges before it asks, and drops the
+  /// target's pages after (__fuse_copy_file_range in fs/fuse/file.c). Copies a part at a time, so
+  /// that a large copy neither holds a worker for long nor outlives a signal by much.
   func copy(
     _ source: InodeNumber, at start: off_t, to target: InodeNumber, at offset: off_t, _ count: Int,
     _ flags: Int32, _ reply: consuming Reply

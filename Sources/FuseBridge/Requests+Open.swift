@@ -17,7 +17,8 @@ extension Bridge {
     }
   }
 
-  /// open(2) with O_TRUNC takes set-uid bits away, where the kernel says so (O_TRUNC itself is ours).
+  /// open(2) with O_TRUNC takes set-uid bits away, where the kernel says so (O_TRUNC itself is
+  /// ours).
   private func clearSetID(_ inode: InodeNumber, _ caller: Caller) throws(VolumeError) {
     guard Worker.current.clearsSetID else { return }
     var change = AttributeChange()

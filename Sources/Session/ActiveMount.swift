@@ -51,10 +51,11 @@ final class ActiveMount: Sendable {
     ending.withLock { $0.isOver = true }
   }
 
-  /// Locks: everything is written, nothing readable stays, the mount goes, keys are wiped. Returns when
-  /// all that is done; false if the mount is still there.
+  /// Locks: everything is written, nothing readable stays, the mount goes, keys are wiped. Returns
+  /// when all that is done; false if the mount is still there.
   func lock() -> Bool {
-    // If somebody else is at it already, this returns at once, and the end is waited for all the same.
+    // If somebody else is at it already, this returns at once, and the end is waited for all the
+    // same.
     session.stop(force: true) { [self] in closeVault() }
     return ending.withLock(when: { $0.isOver }, timeout: 600_000_000_000) { $0.isOver }
   }

@@ -14,8 +14,8 @@ final class ControlServer: Sendable {
     socket = try ControlSocket.open(vault: mount.vault.information.identifier)
   }
 
-  /// Takes connections on a thread of its own, and each on another: a lock takes its time, and `status`
-  /// does not wait for it.
+  /// Takes connections on a thread of its own, and each on another: a lock takes its time, and
+  /// `status` does not wait for it.
   func start() throws(Failure) {
     do throws(Errno) {
       try Thread.start("coffre-control") { [self] in

@@ -1,7 +1,7 @@
 import POSIX
 
-/// The socket a mounted vault is reached through: `<vault id>.sock`, or with a number behind the id when
-/// the vault is mounted more than once, read-only.
+/// The socket a mounted vault is reached through: `<vault id>.sock`, or with a number behind the id
+/// when the vault is mounted more than once, read-only.
 final class ControlSocket: Sendable {
   let path: String
   private let listener: Descriptor

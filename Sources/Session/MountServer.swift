@@ -5,8 +5,8 @@ import Vault
 
 /// Serves one mount in this process, from the password to the wiped keys.
 package enum MountServer {
-  /// Unlocks, mounts, serves, and returns when the mount is gone. `onReady` gets what a person should be
-  /// told; if it answers false, nobody is there to hear it, and the mount goes again.
+  /// Unlocks, mounts, serves, and returns when the mount is gone. `onReady` gets what a person
+  /// should be told; if it answers false, nobody is there to hear it, and the mount goes again.
   ///
   /// The signals are held before anything else, so that no thread ever has one of them unblocked.
   package static func serve(

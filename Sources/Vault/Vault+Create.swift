@@ -15,8 +15,9 @@ extension Vault {
 
   /// Makes a new vault in a folder that is absent or empty, or that a killed `create` left behind.
   ///
-  /// An empty `coffre.conf.new` comes before the store and becomes the configuration at the end. So a
-  /// store without it and without a configuration is one that lost its configuration: never touched.
+  /// An empty `coffre.conf.new` comes before the store and becomes the configuration at the end. So
+  /// a store without it and without a configuration is one that lost its configuration: never
+  /// touched.
   package static func create(
     at path: String, password: borrowing SecretBytes
   ) throws(VaultError) {
@@ -85,8 +86,8 @@ extension Vault {
   private func writeTag() throws(VaultError) {
     let text = """
       Signature: 8a477f597d28d172789f06886806bc55
-      # This folder holds an encrypted vault of Coffre. Its files change together: copy it as a whole,
-      # while it is locked.
+      # This folder holds an encrypted vault of Coffre. Its files change together:
+      # copy it as a whole, while it is locked.
 
       """
     do throws(DiskError) {
