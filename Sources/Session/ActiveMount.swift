@@ -115,7 +115,7 @@ extension Failure {
     case .noDevice(let errno):
       self.init(
         .mountFailed, "/dev/fuse: \(errno.description.lowercased())",
-        hint: "the kernel or the container has no FUSE")
+        hint: "is the fuse module loaded, and may you open /dev/fuse?")
     case .badOptions:
       self.init(.usage, "an option given by -o is not known to libfuse")
     case .refused(let errno):

@@ -35,8 +35,9 @@ package enum MountServer {
     if let failure = mount.failure { throw failure }
   }
 
+  /// Takes the password, so that it is wiped before the vault is served.
   private static func unlock(
-    _ settings: MountSettings, _ password: borrowing SecretBytes
+    _ settings: MountSettings, _ password: consuming SecretBytes
   ) throws(Failure) -> OpenVault {
     var options = VaultOptions()
     options.readOnly = settings.readOnly
