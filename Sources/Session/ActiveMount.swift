@@ -86,7 +86,7 @@ final class ActiveMount: Sendable {
   /// Why the last write failed, if it did.
   var failure: Failure? {
     guard let error = ending.withLock({ $0.failure }) else { return nil }
-    return Failure(error.errno, "the last changes could not all be written")
+    return Failure(error.errno, doing: "the last changes could not all be written")
   }
 
   /// Nanoseconds since a program last asked for something.

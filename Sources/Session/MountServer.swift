@@ -58,7 +58,7 @@ package enum MountServer {
       }
       guard let seconds = mount.settings.lockAfter else { return }
       try Thread.start("coffre-idle") { IdleLock.watch(mount, limit: seconds * 1_000_000_000) }
-    } catch { throw Failure(error, "starting a thread") }
+    } catch { throw Failure(error, doing: "starting a thread") }
   }
 }
 
