@@ -35,7 +35,7 @@ static int map(posix_spawn_file_actions_t *actions, const int *from, int descrip
 }
 
 int coffre_spawn(const char *path, const char *words, size_t count, const int *from, int descriptors,
-                 int new_session, int *pid) {
+                 int detached, int *pid) {
   char **arguments = calloc(count + 1, sizeof *arguments);
   int held[16];
   if (arguments == NULL || descriptors > 16) return ENOMEM;
@@ -52,10 +52,11 @@ int coffre_spawn(const char *path, const char *words, size_t count, const int *f
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
-                                            (new_session ? POSIX_SPAWN_SETSID : 0));
+                                            (detached ? POSIX_SPAWN_SETSID : 0));
   int result = map(&actions, from, descriptors, held);
-  /* Nothing else of ours is inherited, nor what our own parent forgot: a daemon would keep it open. */
-  if (result == 0) result = posix_spawn_file_actions_addclosefrom_np(&actions, descriptors);
+  /* Whoever started us may have left descriptors open, such as the end of a pipe. */
+  if (result == 0 && detached)
+    result = posix_spawn_file_actions_addclosefrom_np(&actions, descriptors);
   pid_t child = 0;
   if (result == 0) result = posix_spawn(&child, path, &actions, &attributes, arguments, environ);
   for (int i = 0; i < 16; i++)

@@ -87,7 +87,7 @@ final class ActiveMount: Sendable {
   /// Why the last write failed, if it did.
   var failure: Failure? {
     guard let error = ending.withLock({ $0.failure }) else { return nil }
-    return Failure(error.errno, "the last changes could not all be written")
+    return Failure(error.errno, doing: "the last changes could not all be written")
   }
 
   /// Nanoseconds since a program last asked for something.
@@ -116,7 +116,7 @@ extension Failure {
     case .noDevice(let errno):
       self.init(
         .mountFailed, "/dev/fuse: \(errno.description.lowercased())",
-        hint: "the kernel or the container has no FUSE")
+        hint: "is the fuse module loaded, and may you open /dev/fuse?")
     case .badOptions:
       self.init(.usage, "an option given by -o is not known to libfuse")
     case .refused(let errno):

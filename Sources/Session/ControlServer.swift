@@ -28,7 +28,7 @@ final class ControlServer: Sendable {
           if started == nil { answering.withLock { $0 -= 1 } }
         }
       }
-    } catch { throw Failure(error, "control socket") }
+    } catch { throw Failure(error, doing: "control socket") }
   }
 
   /// Nobody finds the mount any more.

@@ -19,7 +19,7 @@ final class ControlSocket: Sendable {
       do throws(Errno) {
         return ControlSocket(path, try System.listen(at: path))
       } catch {
-        guard error == .addressInUse else { throw Failure(error, "control socket") }
+        guard error == .addressInUse else { throw Failure(error, doing: "control socket") }
       }
     }
     throw Failure(.inUse, "the vault is mounted too often")

@@ -29,13 +29,13 @@ package enum MountPaths {
         .badMountPoint, "the mount point \(path): \(error.description.lowercased())",
         hint: error == .noSuchFile ? "make it with `mkdir \(path)`" : nil)
     }
+    if contains(vault, whole) || contains(whole, vault) {
+      throw Failure(.nested, "the mount point and the vault are inside one another")
+    }
     if MountTable.isMountPoint(whole) {
       throw Failure(
         .inUse, "something is mounted at \(path)",
         hint: MountTable.hasOurs(at: whole) ? "lock it first with `coffre lock \(path)`" : nil)
-    }
-    if contains(vault, whole) || contains(whole, vault) {
-      throw Failure(.nested, "the mount point and the vault are inside one another")
     }
     try checkEmpty(whole, path)
     return whole

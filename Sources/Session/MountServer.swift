@@ -35,8 +35,9 @@ package enum MountServer {
     if let failure = mount.failure { throw failure }
   }
 
+  /// Takes the password, so that it is wiped before the vault is served.
   private static func unlock(
-    _ settings: MountSettings, _ password: borrowing SecretBytes
+    _ settings: MountSettings, _ password: consuming SecretBytes
   ) throws(Failure) -> OpenVault {
     var options = VaultOptions()
     options.readOnly = settings.readOnly
@@ -57,7 +58,7 @@ package enum MountServer {
       }
       guard let seconds = mount.settings.lockAfter else { return }
       try Thread.start("coffre-idle") { IdleLock.watch(mount, limit: seconds * 1_000_000_000) }
-    } catch { throw Failure(error, "starting a thread") }
+    } catch { throw Failure(error, doing: "starting a thread") }
   }
 }
 

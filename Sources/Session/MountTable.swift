@@ -54,7 +54,8 @@ enum MountTable {
   static func isStale(at path: String) -> Bool {
     guard hasOurs(at: path) else { return false }
     do throws(Errno) {
-      _ = try System.status(at: path)
+      // Attributes may be cached; an open is always asked for.
+      _ = try System.open(path, [.directory, .nonBlocking])
       return false
     } catch { return error == .notConnected }
   }
@@ -77,7 +78,7 @@ enum MountTable {
       guard
         let process = try? System.spawn(
           tool, ["fusermount3", "-u", "-z", "-q", "--", path], descriptors: [.null, .null, .null],
-          newSession: false)
+          detached: false)
       else { continue }
       return (try? System.wait(for: process)) == .exited(0)
     }

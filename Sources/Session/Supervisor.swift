@@ -20,11 +20,11 @@ package enum Supervisor {
         [
           .null, .null, .null, .number(settings.rawValue),
           .number(Launcher.verdictDescriptor),
-        ], newSession: false)
+        ], detached: false)
       close(settings)
       end = try System.wait(for: daemon)
     } catch {
-      try? verdict.send(Message(Failure(error, "starting the mount's process")))
+      try? verdict.send(Message(Failure(error, doing: "starting the mount's process")))
       System.exit(ExitCode.mountFailed.rawValue)
     }
     guard case .killed(let signal) = end else { System.exit(0) }

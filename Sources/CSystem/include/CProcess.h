@@ -4,10 +4,10 @@
 #include <stdint.h>
 
 /* Starts a program. `words` is `count` strings, each ended by NUL. Descriptor from[i] becomes i in the
-   child, -1 is /dev/null, -2 is the parent's own. All else is closed on exec. Signals are as at the
+   child, -1 is /dev/null, -2 is the parent's own. Detached: in a session of its own, and nothing else is open in it. Signals are as at the
    start of a program. Returns 0 or an errno. */
 int coffre_spawn(const char *path, const char *words, size_t count, const int *from, int descriptors,
-                 int new_session, int *pid);
+                 int detached, int *pid);
 /* The exit status if the process ended by itself, minus the signal that killed it; or -1000 - errno. */
 int coffre_wait(int pid);
 /* Blocks TERM, INT and HUP in the calling thread and those it starts, and ignores PIPE. */
