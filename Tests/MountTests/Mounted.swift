@@ -110,7 +110,7 @@ final class Mounted {
     ]
     let process = try System.spawn(
       "/usr/bin/env", ["env", "-C", folder] + environment + command,
-      descriptors: [.null, number, number], newSession: false)
+      descriptors: [.null, number, number], detached: false)
     let end = try System.wait(for: process)
     let data = try Data(contentsOf: URL(fileURLWithPath: log))
     try System.resize(output, to: 0)
