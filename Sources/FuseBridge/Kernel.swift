@@ -36,6 +36,14 @@ final class Kernel: Sendable {
     }
   }
 
+  /// Forgets attributes alone. Pages are left out by a negative offset, so nothing is written back,
+  /// and a worker may do it (fuse_reverse_inval_inode in fs/fuse/inode.c).
+  func invalidateAttributes(_ inode: InodeNumber) {
+    unsafe call { session in
+      unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode.rawValue), -1, 0)
+    }
+  }
+
   /// Forgets a name and, if it is a directory, all below it (d_invalidate in fs/dcache.c).
   func invalidate(_ name: [UInt8], in parent: InodeNumber) {
     unsafe call { session in

@@ -102,14 +102,12 @@ extension MountSession {
   /// process could not even be killed: a write-back waits without end.
   private func within(_ body: @escaping @Sendable (MountSession) -> Void) {
     let done = Semaphore()
-    guard
-      let thread = try? Thread.start(
-        "coffre-lock",
-        { [self] in
-          body(self)
-          done.signal()
-        })
-    else { return }
+    let step = { @Sendable [self] in
+      body(self)
+      done.signal()
+    }
+    // Without a thread the step is done all the same, only without a way to give it up.
+    guard let thread = try? Thread.start("coffre-lock", step) else { return step() }
     var served = bridge.activity.servedRequests
     while !done.wait(seconds: bridge.options.patience) {
       let now = bridge.activity.servedRequests
