@@ -5,7 +5,8 @@ import Engine
 import POSIX
 import Volume
 
-/// Measures volume calls without FUSE, on a vault in the folder given as the only argument (made and left).
+/// Measures volume calls without FUSE, on a vault in the folder given as the only argument (made
+/// and left).
 ///
 /// Each line: what, calls, microseconds a call, and MB/s where bytes move.
 package func runBenchmarks() {

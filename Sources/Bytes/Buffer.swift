@@ -2,9 +2,9 @@ import Glibc
 
 /// Page-aligned memory of a fixed size that is wiped when it is released.
 ///
-/// Every plaintext and ciphertext buffer of Coffre is one of these. Access is bounds-checked; integers
-/// are little-endian at any alignment. A buffer is not synchronised: whoever shares one between
-/// threads must have stopped writing to it first.
+/// Every plaintext and ciphertext buffer of Coffre is one of these. Access is bounds-checked;
+/// integers are little-endian at any alignment. A buffer is not synchronised: whoever shares one
+/// between threads must have stopped writing to it first.
 @safe
 package final class Buffer: @unchecked Sendable {
   private let base: UnsafeMutableRawPointer

@@ -1,6 +1,7 @@
 /// Reads fixed-width little-endian values from a buffer that came from outside.
 ///
-/// Every read is bounds-checked and returns nil past the end, so that a decoder built from it is total.
+/// Every read is bounds-checked and returns nil past the end, so that a decoder built from it is
+/// total.
 package struct ByteReader {
   private let buffer: Buffer
   private let end: Int

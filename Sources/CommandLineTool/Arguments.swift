@@ -19,8 +19,8 @@ package struct Option: Hashable, Sendable {
 
 /// The words of a command line, sorted into options and the rest.
 ///
-/// `--option value` and `--option=value` are the same, `-o value` and `-ovalue` too; after `--` nothing
-/// is an option.
+/// `--option value` and `--option=value` are the same, `-o value` and `-ovalue` too; after `--`
+/// nothing is an option.
 package struct Arguments: Hashable, Sendable {
   package private(set) var positional: [String] = []
   private var values: [String: [String]] = [:]
@@ -80,7 +80,8 @@ package struct Arguments: Hashable, Sendable {
 
 /// Times as people write them.
 package enum Duration {
-  /// `90s`, `15m`, `2h`, `1d`; a plain number is seconds. `never` is nil. Zero and more than a year are refused.
+  /// `90s`, `15m`, `2h`, `1d`; a plain number is seconds. `never` is nil. Zero and more than a year
+  /// are refused.
   package static func seconds(_ text: String) throws(Failure) -> UInt64? {
     if text == "never" { return nil }
     let units: [Character: UInt64] = ["s": 1, "m": 60, "h": 3600, "d": 86400]

@@ -3,7 +3,8 @@ package import Crypto
 import POSIX
 package import Session
 
-/// Where a password comes from. Never from the command line or the environment: others can read those.
+/// Where a password comes from. Never from the command line or the environment: others can read
+/// those.
 package enum PasswordSource: Hashable, Sendable {
   case prompt
   case file(String)
@@ -77,8 +78,8 @@ package enum PasswordSource: Hashable, Sendable {
     return password
   }
 
-  /// Everything up to the end, or more than is allowed; then the file is closed, and a command that still
-  /// writes ends.
+  /// Everything up to the end, or more than is allowed; then the file is closed, and a command that
+  /// still writes ends.
   private static func read(_ file: consuming Descriptor) throws(Failure) -> SecretBytes {
     var secret = SecretBytes(count: limit + 2)
     var count = 0

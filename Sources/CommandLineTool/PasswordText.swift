@@ -5,7 +5,8 @@ package import Session
 
 /// What makes bytes a password.
 package enum PasswordText {
-  /// The first `count` bytes without one newline at the end. Taken as they are: no other byte is changed.
+  /// The first `count` bytes without one newline at the end. Taken as they are: no other byte is
+  /// changed.
   package static func checked(
     _ secret: borrowing SecretBytes, count: Int
   ) throws(Failure) -> SecretBytes {

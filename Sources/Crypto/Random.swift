@@ -46,7 +46,8 @@ package enum Random {
 
   /// A fresh IV from a pool of 12 KiB: one call of the generator for a thousand.
   ///
-  /// What is older than a second is dropped, and so is what another process filled: a fork must not repeat.
+  /// What is older than a second is dropped, and so is what another process filled: a fork must not
+  /// repeat.
   package static func iv() -> IV {
     pool.withLock { pool in
       let now = Clock.monotonic

@@ -4,8 +4,8 @@ import Synchronization
 
 /// A key of AES-256-GCM, NIST SP 800-38D, with 96-bit IVs and 128-bit tags.
 ///
-/// Each thread keeps one OpenSSL context for sealing and one for opening, and sets the key anew only when
-/// another key was used last: a new context costs as much as a chunk.
+/// Each thread keeps one OpenSSL context for sealing and one for opening, and sets the key anew
+/// only when another key was used last: a new context costs as much as a chunk.
 @safe
 package final class SealingKey: Sendable {
   private let secret: SecretBytes
@@ -30,7 +30,8 @@ package final class SealingKey: Sendable {
     identity = Self.identities.add(1, ordering: .relaxed).newValue
   }
 
-  /// Makes every thread drop its contexts, and so cleanse the keys in them, at its next use; at once in this one.
+  /// Makes every thread drop its contexts, and so cleanse the keys in them, at its next use; at
+  /// once in this one.
   package static func forgetContexts() {
     epoch.add(1, ordering: .relaxed)
     for index in 0..<2 {

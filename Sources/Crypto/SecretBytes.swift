@@ -105,7 +105,8 @@ package struct SecretMemory: ~Copyable {
     unsafe free[Self.size(count), default: []].append(base)
   }
 
-  /// Memory no other process can read: memfd_secret(2) where the kernel has it, else locked anonymous memory.
+  /// Memory no other process can read: memfd_secret(2) where the kernel has it, else locked
+  /// anonymous memory.
   @unsafe
   private mutating func map() -> UnsafeMutableRawPointer {
     let size = Self.regionSize

@@ -19,18 +19,21 @@ package struct DiskError: Error, Hashable, Sendable {
 /// The lower filesystem, as far as the engine needs it: the folder of one vault.
 ///
 /// Names are relative, of the form `name` or `folder/name`, made by Coffre alone; links are never
-/// followed and anything but a regular file is refused. Implementations: `PosixDisk` on a real folder,
-/// `SimulatedDisk` in tests, which loses, tears and fails whatever was not synced.
+/// followed and anything but a regular file is refused. Implementations: `PosixDisk` on a real
+/// folder, `SimulatedDisk` in tests, which loses, tears and fails whatever was not synced.
 package protocol Disk: Sendable {
   /// Opens an object that exists. Throws ENOENT if it does not.
   func open(_ name: String, writable: Bool) throws(DiskError) -> any DiskFile
-  /// Makes an object that does not exist (EEXIST otherwise), mode 0600. Its name lasts after `syncFolder`.
+  /// Makes an object that does not exist (EEXIST otherwise), mode 0600. Its name lasts after
+  /// `syncFolder`.
   func create(_ name: String) throws(DiskError) -> any DiskFile
-  /// Makes a folder, mode 0700; no error if it is there. Its name lasts after `syncFolder` of its parent.
+  /// Makes a folder, mode 0700; no error if it is there. Its name lasts after `syncFolder` of its
+  /// parent.
   func createFolder(_ name: String) throws(DiskError)
   /// Removes an object. ENOENT if it is not there.
   func remove(_ name: String) throws(DiskError)
-  /// Renames an object over whatever has the new name. Lasts after `syncFolder` of the folders concerned.
+  /// Renames an object over whatever has the new name. Lasts after `syncFolder` of the folders
+  /// concerned.
   func rename(_ name: String, to newName: String) throws(DiskError)
   /// The names in a folder ("" is the vault itself), without "." and "..", in no order.
   func list(_ folder: String) throws(DiskError) -> [String]
@@ -53,16 +56,20 @@ package struct DiskSpace: Hashable, Sendable {
 
 /// An open object. Safe to use from several threads at once; closed when the last reference goes.
 package protocol DiskFile: AnyObject, Sendable {
-  /// Reads until the span is full or the object ends; returns the bytes read. Retries EINTR and short reads.
+  /// Reads until the span is full or the object ends; returns the bytes read. Retries EINTR and
+  /// short reads.
   func read(into span: inout MutableRawSpan, at offset: UInt64) throws(DiskError) -> Int
-  /// Writes the whole span or throws; what a failed write left behind is unknown. Retries EINTR and short writes.
+  /// Writes the whole span or throws; what a failed write left behind is unknown. Retries EINTR and
+  /// short writes.
   func write(_ span: RawSpan, at offset: UInt64) throws(DiskError)
   /// Makes everything written last, fdatasync(2) (size included).
   func sync() throws(DiskError)
-  /// Reserves space and grows the object to hold `range`, so that later writes there find room; existing bytes stay,
-  /// new ones read as zeros (fallocate(2), mode 0). Falls back to growing only, where that is not supported.
+  /// Reserves space and grows the object to hold `range`, so that later writes there find room;
+  /// existing bytes stay, new ones read as zeros (fallocate(2), mode 0). Falls back to growing
+  /// only, where that is not supported.
   func allocate(_ range: Range<UInt64>) throws(DiskError)
-  /// Gives the space of a range back; it reads as zeros then (PUNCH_HOLE | KEEP_SIZE). False where not supported.
+  /// Gives the space of a range back; it reads as zeros then (PUNCH_HOLE | KEEP_SIZE). False where
+  /// not supported.
   func punch(_ range: Range<UInt64>) throws(DiskError) -> Bool
   /// The size in bytes.
   func size() throws(DiskError) -> UInt64

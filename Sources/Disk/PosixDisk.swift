@@ -3,8 +3,8 @@ import POSIX
 
 /// The folder of a vault on a real filesystem.
 ///
-/// Everything is opened relative to the folder's descriptor; links are not followed, and what is not a
-/// regular file is refused without waiting for it.
+/// Everything is opened relative to the folder's descriptor; links are not followed, and what is
+/// not a regular file is refused without waiting for it.
 package final class PosixDisk: Disk {
   private let folder: Descriptor
 
@@ -72,8 +72,8 @@ package final class PosixDisk: Disk {
     }
   }
 
-  /// Holds the vault's `lock` file, flock(2), until the returned token is released. EAGAIN if another
-  /// process holds it. The file is never replaced.
+  /// Holds the vault's `lock` file, flock(2), until the returned token is released. EAGAIN if
+  /// another process holds it. The file is never replaced.
   package func lock(exclusive: Bool) throws(DiskError) -> VaultLock {
     try attempt("flock", "lock") { () throws(Errno) in
       let descriptor: Descriptor

@@ -118,8 +118,8 @@ struct CheckpointPlan {
     try place(id)
   }
 
-  /// Seals every page into its slot, children before the tables that name them. Returns what a run of
-  /// slots is to hold, through `write`.
+  /// Seals every page into its slot, children before the tables that name them. Returns what a run
+  /// of slots is to hold, through `write`.
   mutating func seal(
     with key: SealingKey, write: (Buffer, Range<Int>, UInt32) throws(DiskError) -> Void
   ) throws(DiskError) {

@@ -14,7 +14,8 @@ extension Engine {
     requests.withLock { $0.wanted = true }
   }
 
-  /// Starts the thread that makes checkpoints on request, and every 30 s while there is something to do.
+  /// Starts the thread that makes checkpoints on request, and every 30 s while there is something
+  /// to do.
   package func startCheckpointer() throws(EngineError) {
     do { try Thread.start("coffre-root") { [self] in checkpointLoop() } } catch {
       throw .posix(error)

@@ -3,7 +3,8 @@ package import Disk
 import Format
 import POSIX
 
-/// The files that hold slots: 256 MiB each, in one folder or, for metadata, in two with the same content.
+/// The files that hold slots: 256 MiB each, in one folder or, for metadata, in two with the same
+/// content.
 ///
 /// Slot n is at byte (n mod 65536) * 4096 of file n / 65536.
 package final class Containers: Sendable {

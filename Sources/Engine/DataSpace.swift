@@ -8,7 +8,8 @@ import POSIX
 package final class DataSpace: Sendable {
   package let containers: Containers
   package let allocator: SlotAllocator
-  /// Slots whose ciphertext is in a journal frame of a vault that may not be written (read-only mount).
+  /// Slots whose ciphertext is in a journal frame of a vault that may not be written (read-only
+  /// mount).
   private let overlay = Lock<[UInt32: Buffer]>([:])
 
   init(containers: Containers, allocator: SlotAllocator) {

@@ -10,11 +10,12 @@ extension Engine {
     return master.withSecret { SegmentCodec(name, master: $0, vault: vault) }
   }
 
-  /// Writes a new root that describes everything framed so far. Readers and writers go on meanwhile.
+  /// Writes a new root that describes everything framed so far. Readers and writers go on
+  /// meanwhile.
   ///
-  /// The order is invariant I6: switch the journal; write pages to slots the old root does not name; sync; write
-  /// the older root copy; sync; the other; sync; anchor; only then let go of what the old root named. If
-  /// it throws, the old root and the segments stay valid.
+  /// The order is invariant I6: switch the journal; write pages to slots the old root does not
+  /// name; sync; write the older root copy; sync; the other; sync; anchor; only then let go of what
+  /// the old root named. If it throws, the old root and the segments stay valid.
   package func checkpoint() throws(EngineError) {
     try checkpointing.withLock { chain throws(EngineError) in
       try checkWritable()
@@ -104,8 +105,8 @@ extension Engine {
     return root
   }
 
-  /// The frame that says which slots to overwrite once the root is durable, so that a crash does not
-  /// leave old metadata behind (I2).
+  /// The frame that says which slots to overwrite once the root is durable, so that a crash does
+  /// not leave old metadata behind (I2).
   private func appendWipes(
     _ ranges: [Range<UInt32>], generation: UInt64
   ) throws(EngineError) {

@@ -39,8 +39,8 @@ extension Engine {
     }
   }
 
-  /// Opens a vault: takes the newest true root, checks it against the anchor, replays the journal; then,
-  /// unless read-only, writes a new root with a segment of this session's own.
+  /// Opens a vault: takes the newest true root, checks it against the anchor, replays the journal;
+  /// then, unless read-only, writes a new root with a segment of this session's own.
   package static func open(
     on disk: any Disk, master: borrowing SecretBytes, vault: [UInt8], options: EngineOptions,
     anchor anchorDisk: (any Disk)?
@@ -173,7 +173,8 @@ extension Engine {
     return highest
   }
 
-  /// Writes the first root of this session: the recovered state, a new lineage entry, the new segment.
+  /// Writes the first root of this session: the recovered state, a new lineage entry, the new
+  /// segment.
   private func beginSession(
     _ segment: SegmentName, _ recovery: Recovery
   ) throws(EngineError) {
@@ -210,7 +211,8 @@ extension Engine {
     chain.root.lineageCount += 1
   }
 
-  /// Writes the last root, wipes what it freed, and forgets the keys. Nothing may use the engine after.
+  /// Writes the last root, wipes what it freed, and forgets the keys. Nothing may use the engine
+  /// after.
   package func close() throws(EngineError) {
     stopCheckpointer()
     var failure: EngineError?

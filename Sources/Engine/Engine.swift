@@ -7,8 +7,9 @@ import POSIX
 /// The sealed store of one vault: pages and slots, changed by transactions, kept by a journal and
 /// checkpoints.
 ///
-/// Lock order: `writer` (rank 2), `store.tree` (rank 3), allocators and caches (rank 4). A checkpoint
-/// holds `checkpointing` (rank 1) for its whole time and `writer` only while it takes its snapshot.
+/// Lock order: `writer` (rank 2), `store.tree` (rank 3), allocators and caches (rank 4). A
+/// checkpoint holds `checkpointing` (rank 1) for its whole time and `writer` only while it takes
+/// its snapshot.
 package final class Engine: Sendable {
   struct Writer {
     var records = ByteWriter(capacity: 64 << 10)

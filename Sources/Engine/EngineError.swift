@@ -38,7 +38,8 @@ package struct EngineOptions: Sendable {
   package var cacheBytes = 32 << 20
   package var journalSegmentBytes = 8 << 20
   package var configurationGeneration: UInt64 = 1
-  /// Whether threads frame contents, release orphans and checkpoint by themselves; tests do it by hand.
+  /// Whether threads frame contents, release orphans and checkpoint by themselves; tests do it by
+  /// hand.
   package var worksInBackground = true
 
   package init() {}

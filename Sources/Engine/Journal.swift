@@ -119,7 +119,8 @@ package final class Journal: Sendable {
     }
   }
 
-  /// Waits until a frame and all before it are durable. A failed sync is never repeated and called good.
+  /// Waits until a frame and all before it are durable. A failed sync is never repeated and called
+  /// good.
   func sync(through sequence: UInt64) throws(DiskError) {
     while true {
       let work: (files: [any DiskFile], through: UInt64)? = try durability.withLock(

@@ -40,7 +40,8 @@ final class PageCache: Sendable {
     state.old[id] = nil
   }
 
-  /// After a checkpoint the trees tell the truth again: pages that are neither recent nor changed go.
+  /// After a checkpoint the trees tell the truth again: pages that are neither recent nor changed
+  /// go.
   func trim(keeping dirty: [PageID: Page?]) {
     state.withLock { state in
       if state.old.count > half { state.old = [:] }

@@ -13,13 +13,14 @@ package final class Page: Sendable {
   package static let zero = Page(Buffer(count: Layout.chunkSize))
 }
 
-/// The pages of all metadata files: what memory knows of them, and the tag trees that prove the rest.
+/// The pages of all metadata files: what memory knows of them, and the tag trees that prove the
+/// rest.
 ///
-/// A published page is immutable; a change publishes another. So a checkpoint's snapshot is a list of
-/// pages, and a reader needs `tree` only to see several pages of one moment.
+/// A published page is immutable; a change publishes another. So a checkpoint's snapshot is a list
+/// of pages, and a reader needs `tree` only to see several pages of one moment.
 package final class PageStore: @unchecked Sendable {
-  /// Rank 3. Shared while pages are read that belong together, exclusive while pages are published or
-  /// trees replaced. Guards `dirty` and `tops`. Never held across a write to the disk.
+  /// Rank 3. Shared while pages are read that belong together, exclusive while pages are published
+  /// or trees replaced. Guards `dirty` and `tops`. Never held across a write to the disk.
   package let tree = ReadWriteLock()
   /// Pages changed since the last checkpoint; nil means given up. Guarded by `tree`.
   private(set) var dirty: [PageID: Page?] = [:]

@@ -93,7 +93,8 @@ struct Recovery {
     return nil
   }
 
-  /// The journal ends where no frame authenticates, unless a later one knows that one was durable (I5).
+  /// The journal ends where no frame authenticates, unless a later one knows that one was durable
+  /// (I5).
   private func checkEnd(
     _ bytes: Buffer, _ codec: SegmentCodec, from start: Int
   ) throws(EngineError) {

@@ -13,7 +13,8 @@ package import Format
 ///     32 tag 16
 ///     48 ciphertext, then zeros to the next multiple of 512
 ///
-/// The plaintext is sequence 8, tag of the previous frame 16, last sequence known durable 8, records.
+/// The plaintext is sequence 8, tag of the previous frame 16, last sequence known durable 8,
+/// records.
 package final class SegmentCodec: Sendable {
   package static let headerSize = 48
   package static let preludeSize = 32
@@ -58,7 +59,8 @@ package final class SegmentCodec: Sendable {
     return tag
   }
 
-  /// The plaintext of the frame at an offset of a segment held in memory; nil if none authenticates.
+  /// The plaintext of the frame at an offset of a segment held in memory; nil if none
+  /// authenticates.
   package func open(_ segment: Buffer, at offset: Int) -> (payload: Buffer, size: Int, tag: Tag)? {
     guard offset + Self.headerSize <= segment.count,
       segment.load(UInt64.self, at: offset) == marker(at: UInt64(offset))

@@ -3,9 +3,9 @@ import POSIX
 
 /// Which slots of a space may be written now.
 ///
-/// A slot is unavailable if the map says it is taken, if it was given out and its taking is not yet in
-/// the map, or if it was released since the last durable root, which may still name it (invariants I1
-/// and I2). The map itself is a metadata file; this keeps only the pages in use.
+/// A slot is unavailable if the map says it is taken, if it was given out and its taking is not yet
+/// in the map, or if it was released since the last durable root, which may still name it
+/// (invariants I1 and I2). The map itself is a metadata file; this keeps only the pages in use.
 package final class SlotAllocator: Sendable {
   /// Reads one page of the map: 512 words.
   package typealias MapReader = @Sendable (UInt32) throws(EngineError) -> [UInt64]
@@ -49,8 +49,8 @@ package final class SlotAllocator: Sendable {
     }
   }
 
-  /// Gives out up to `count` slots in a row, at `goal` if that is free; fewer if no such run is near.
-  /// Throws `.noSpace` when not a single slot is left below the limit.
+  /// Gives out up to `count` slots in a row, at `goal` if that is free; fewer if no such run is
+  /// near. Throws `.noSpace` when not a single slot is left below the limit.
   package func take(_ count: Int, near goal: UInt32) throws(EngineError) -> Range<UInt32> {
     precondition(count > 0)
     return try state.withLock { state throws(EngineError) in

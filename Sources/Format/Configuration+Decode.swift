@@ -9,14 +9,15 @@ extension Configuration {
     case unsupported
   }
 
-  /// Whether a page names a version or a feature this program does not know; to be asked of a page whose
-  /// checksum is good, before anything else in it is believed.
+  /// Whether a page names a version or a feature this program does not know; to be asked of a page
+  /// whose checksum is good, before anything else in it is believed.
   package static func isUnsupported(_ page: Buffer) -> Bool {
     guard page.count == size, page.load(UInt64.self, at: 0) == magic else { return false }
     return page.load(UInt32.self, at: 8) != Layout.version || page.load(UInt32.self, at: 12) != 0
   }
 
-  /// Total: any 4096 bytes give a configuration or a problem, and only what `encoded` writes is taken.
+  /// Total: any 4096 bytes give a configuration or a problem, and only what `encoded` writes is
+  /// taken.
   package init(decoding page: Buffer) throws(Problem) {
     guard page.count == Self.size else { throw .malformed }
     if Self.isUnsupported(page) { throw .unsupported }
@@ -57,8 +58,8 @@ extension Configuration {
       sealedKey: key, tag: tag)
   }
 
-  /// What the envelope in a slot is bound to: the slot's own public fields and place, the format, the
-  /// vault and the cost.
+  /// What the envelope in a slot is bound to: the slot's own public fields and place, the format,
+  /// the vault and the cost.
   package func additionalData(of slot: KeySlot, at index: Int) -> Buffer {
     var writer = ByteWriter(capacity: 128)
     writer.integer(Layout.version)

@@ -2,8 +2,8 @@ package import Bytes
 
 /// One of the eight places for the master key, wrapped for one secret; 128 bytes.
 ///
-/// On disk: state 1 (0 free, 1 in use), kind 1, zeros 6, generation 8, salt 16, commitment 32, IV 12,
-/// sealed master key 32, tag 16, zeros 4. A free slot is all zeros.
+/// On disk: state 1 (0 free, 1 in use), kind 1, zeros 6, generation 8, salt 16, commitment 32, IV
+/// 12, sealed master key 32, tag 16, zeros 4. A free slot is all zeros.
 package struct KeySlot: Hashable, Sendable {
   package enum Kind: UInt8, Sendable { case password = 1 }
 

@@ -82,8 +82,8 @@ extension statvfs {
 
 /// What the kernel keeps for an open file or directory and shows again at release.
 ///
-/// There is no table behind it: every request carries the inode, and an inode the kernel has open is
-/// one it has looked up. The one thing to remember is whether the handle can dirty pages.
+/// There is no table behind it: every request carries the inode, and an inode the kernel has open
+/// is one it has looked up. The one thing to remember is whether the handle can dirty pages.
 struct Handle {
   let isWritable: Bool
 

@@ -17,7 +17,8 @@ enum Capabilities {
     FUSE_CAP_ASYNC_DIO,
     // O_TRUNC arrives with OPEN, so that truncation and a new file key are one step of the volume.
     FUSE_CAP_ATOMIC_O_TRUNC,
-    // Attributes come with the listing where somebody wants them: `du` and `ls -l` halve their time.
+    // Attributes come with the listing where somebody wants them: `du` and `ls -l` halve their
+    // time.
     FUSE_CAP_READDIRPLUS,
     FUSE_CAP_READDIRPLUS_AUTO,
     // Targets of links are kept like pages, and dropped like pages at lock.
@@ -36,8 +37,9 @@ enum Capabilities {
     FUSE_CAP_AUTO_INVAL_DATA,
     // Every byte passes through our memory, to be sealed: splice measured 10 % more processor time.
     FUSE_CAP_SPLICE_READ, FUSE_CAP_SPLICE_WRITE, FUSE_CAP_SPLICE_MOVE,
-    // Version 1: we would have to clear set-uid bits at every write, whoever writes. Version 2, which
-    // says when, is taken in Wire.swift; on a kernel without it the kernel clears them by setattr.
+    // Version 1: we would have to clear set-uid bits at every write, whoever writes. Version 2,
+    // which says when, is taken in Wire.swift; on a kernel without it the kernel clears them by
+    // setattr.
     FUSE_CAP_HANDLE_KILLPRIV,
     // Locks between programs of this machine are the kernel's business; a lock that waits would
     // hold one of our threads.

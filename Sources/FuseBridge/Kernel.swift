@@ -5,9 +5,9 @@ internal import Volume
 
 /// The kernel's caches of this mount, as far as they can be told to let go.
 ///
-/// Invalidating writes dirty pages back first, and the WRITEs come to our own workers. So it is never
-/// done by a worker, nor with any lock held, nor once the workers have gone: whoever ends them calls
-/// `close` before.
+/// Invalidating writes dirty pages back first, and the WRITEs come to our own workers. So it is
+/// never done by a worker, nor with any lock held, nor once the workers have gone: whoever ends
+/// them calls `close` before.
 @safe
 final class Kernel: Sendable {
   @safe private struct State: @unchecked Sendable {
@@ -33,6 +33,14 @@ final class Kernel: Sendable {
       let count = off_t(clamping: count)
       return unsafe fuse_lowlevel_notify_inval_inode(
         session, fuse_ino_t(inode.rawValue), offset, count)
+    }
+  }
+
+  /// Forgets attributes alone. Pages are left out by a negative offset, so nothing is written back,
+  /// and a worker may do it (fuse_reverse_inval_inode in fs/fuse/inode.c).
+  func invalidateAttributes(_ inode: InodeNumber) {
+    unsafe call { session in
+      unsafe fuse_lowlevel_notify_inval_inode(session, fuse_ino_t(inode.rawValue), -1, 0)
     }
   }
 

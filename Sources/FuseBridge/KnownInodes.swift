@@ -3,8 +3,8 @@ internal import Volume
 
 /// The inodes the kernel knows: those with a lookup count, and so those that can have pages.
 ///
-/// The volume counts lookups as well, to keep unlinked inodes alive; this is the bridge's own list of
-/// what has to be flushed and dropped at lock, and of who may have dirtied pages.
+/// The volume counts lookups as well, to keep unlinked inodes alive; this is the bridge's own list
+/// of what has to be flushed and dropped at lock, and of who may have dirtied pages.
 final class KnownInodes: Sendable {
   private struct Entry {
     var lookups: UInt64 = 0

@@ -16,8 +16,8 @@ package struct MountOptions: Sendable {
   package var extra: [String] = []
   /// Requests of read-ahead and asynchronous I/O in flight.
   package var maxBackground: UInt32 = 64
-  /// Threads that serve; 0 means twice the processors, at least 4. Never below 2: write-backs caused by
-  /// an invalidation need a thread while another one is busy.
+  /// Threads that serve; 0 means twice the processors, at least 4. Never below 2: write-backs
+  /// caused by an invalidation need a thread while another one is busy.
   package var threads = 0
   /// For how long a step of a forced stop may go without any request being served, in seconds.
   package var patience = 10.0

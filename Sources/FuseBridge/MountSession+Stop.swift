@@ -8,8 +8,8 @@ internal import Volume
 extension MountSession {
   /// Unmounts, with nothing lost that an application has written.
   ///
-  /// Without force: pages are written back while everything is still served; then a plain unmount. False
-  /// if the mount is in use, and it goes on as before.
+  /// Without force: pages are written back while everything is still served; then a plain unmount.
+  /// False if the mount is in use, and it goes on as before.
   ///
   /// With force, the order of a lock: no new opens, all pages written back; no more reading, pages
   /// dropped, mappings with them; nothing served, pages dropped again, then names; `seal` is called
@@ -17,8 +17,8 @@ extension MountSession {
   /// open gets EACCES, then ENOTCONN, SIGBUS from a mapping. A step that is stuck for `patience`
   /// seconds is given up, see `within`.
   ///
-  /// Returns once `run` is over. Not for workers. libfuse's own signal handling is not used: it leaves
-  /// the loop before it unmounts, and dirty pages have nobody to go to.
+  /// Returns once `run` is over. Not for workers. libfuse's own signal handling is not used: it
+  /// leaves the loop before it unmounts, and dirty pages have nobody to go to.
   @discardableResult
   package func stop(force: Bool, seal: @Sendable () -> Void = {}) -> Bool {
     let isFirst = stopping.withLock { isStopping in
@@ -42,7 +42,8 @@ extension MountSession {
     return true
   }
 
-  /// Takes every byte of plaintext and every name from the kernel; dirty ones go to the volume first.
+  /// Takes every byte of plaintext and every name from the kernel; dirty ones go to the volume
+  /// first.
   private func lockKernel() {
     bridge.enter(.refusingOpens)
     within { $0.dropCaches() }
@@ -94,21 +95,19 @@ extension MountSession {
     if !hasEnded { endWorkers() }
   }
 
-  /// Does something on a thread of its own, and gives it up once no request was served for `patience`
-  /// seconds; while requests are served, dirty pages are on their way, however many.
+  /// Does something on a thread of its own, and gives it up once no request was served for
+  /// `patience` seconds; while requests are served, dirty pages are on their way, however many.
   ///
   /// It waits for a worker then that waits for the lower filesystem. The connection is cut, or the
   /// process could not even be killed: a write-back waits without end.
   private func within(_ body: @escaping @Sendable (MountSession) -> Void) {
     let done = Semaphore()
-    guard
-      let thread = try? Thread.start(
-        "coffre-lock",
-        { [self] in
-          body(self)
-          done.signal()
-        })
-    else { return }
+    let step = { @Sendable [self] in
+      body(self)
+      done.signal()
+    }
+    // Without a thread the step is done all the same, only without a way to give it up.
+    guard let thread = try? Thread.start("coffre-lock", step) else { return step() }
     var served = bridge.activity.servedRequests
     while !done.wait(seconds: bridge.options.patience) {
       let now = bridge.activity.servedRequests

@@ -6,9 +6,9 @@ package import Volume
 
 /// One mount of a volume: made by `init`, served by `run`, ended by `stop` or from outside.
 ///
-/// Threads: `run` starts workers and waits for them. One more thread drops pages after failed writes.
-/// `stop`, `isInUse` and `dropCaches` make the kernel write back, which the workers serve, so they are
-/// for any thread that is not a worker.
+/// Threads: `run` starts workers and waits for them. One more thread drops pages after failed
+/// writes. `stop`, `isInUse` and `dropCaches` make the kernel write back, which the workers serve,
+/// so they are for any thread that is not a worker.
 @safe
 package final class MountSession: @unchecked Sendable {
   let bridge: Bridge
@@ -108,8 +108,8 @@ package final class MountSession: @unchecked Sendable {
       session, bridge, goesOn: { !isEnding.load(ordering: .acquiring) }, started: onReady)
   }
 
-  /// All workers have ended: the mount is gone, or `endWorkers` was called, which let no invalidation
-  /// go on. So nothing waits for an answer of ours any more.
+  /// All workers have ended: the mount is gone, or `endWorkers` was called, which let no
+  /// invalidation go on. So nothing waits for an answer of ours any more.
   private func finish() {
     bridge.notifier.finish()
     bridge.kernel.close()

@@ -1,13 +1,14 @@
 internal import CFuse3
 internal import Volume
 
-/// The table of callbacks, one line a request: find the bridge, borrow the arguments, call one method.
+/// The table of callbacks, one line a request: find the bridge, borrow the arguments, call one
+/// method.
 ///
-/// The closures are formed here, in nonisolated functions of a library, and capture nothing: a closure
-/// written in `main` would be inferred to belong to the main actor and trap on a worker. Requests
-/// without a line are answered ENOSYS by libfuse, and mostly never asked again: access (left to
-/// `default_permissions`), getlk, setlk and flock (left to the kernel), bmap, ioctl, poll. libfuse
-/// 3.14 knows no tmpfile and no statx.
+/// The closures are formed here, in nonisolated functions of a library, and capture nothing: a
+/// closure written in `main` would be inferred to belong to the main actor and trap on a worker.
+/// Requests without a line are answered ENOSYS by libfuse, and mostly never asked again: access
+/// (left to `default_permissions`), getlk, setlk and flock (left to the kernel), bmap, ioctl, poll.
+/// libfuse 3.14 knows no tmpfile and no statx.
 enum Operations {
   static func table() -> fuse_lowlevel_ops {
     var table = fuse_lowlevel_ops()
@@ -62,21 +63,21 @@ enum Operations {
     }
     unsafe table.create = { req, parent, name, mode, info in
       unsafe Bridge.of(req).create(
-        Name(name), in: node(parent), mode, info!.pointee.flags, Caller(req), Reply(req))
+        Name(name), in: node(parent), mode, given(info).pointee.flags, Caller(req), Reply(req))
     }
   }
 
   private static func setFiles(_ table: inout fuse_lowlevel_ops) {
     unsafe table.open = { req, inode, info in
-      unsafe Bridge.of(req).open(node(inode), info!.pointee.flags, Caller(req), Reply(req))
+      unsafe Bridge.of(req).open(node(inode), given(info).pointee.flags, Caller(req), Reply(req))
     }
     unsafe table.read = { req, inode, count, offset, _ in
       unsafe Bridge.of(req).read(node(inode), count, at: offset, Reply(req))
     }
     unsafe table.write = { req, inode, data, count, offset, info in
       unsafe Bridge.of(req).write(
-        node(inode), RawSpan(_unsafeStart: data!, byteCount: count), at: offset,
-        info!.pointee.writepage == 1, Reply(req))
+        node(inode), RawSpan(_unsafeStart: given(data), byteCount: count), at: offset,
+        given(info).pointee.writepage == 1, Reply(req))
     }
     unsafe table.flush = { req, inode, _ in
       unsafe Bridge.of(req).flush(node(inode), Reply(req))
@@ -130,7 +131,8 @@ enum Operations {
       unsafe Bridge.of(req).getattr(node(inode), Reply(req))
     }
     unsafe table.setattr = { req, inode, values, fields, _ in
-      unsafe Bridge.of(req).setattr(node(inode), values!.pointee, fields, Caller(req), Reply(req))
+      unsafe Bridge.of(req).setattr(
+        node(inode), given(values).pointee, fields, Caller(req), Reply(req))
     }
     unsafe table.getxattr = { req, inode, name, size in
       unsafe Bridge.of(req).getxattr(Name(name), node(inode), size, Reply(req))
@@ -146,7 +148,7 @@ enum Operations {
       unsafe Bridge.of(req).listxattr(node(inode), size, Reply(req))
     }
     unsafe table.`init` = { data, connection in
-      unsafe Bridge.of(data).started(&connection!.pointee)
+      unsafe Bridge.of(data).started(&given(connection).pointee)
     }
   }
 }
@@ -154,4 +156,15 @@ enum Operations {
 /// Outside of the enum: a callback that named a static method would capture the type.
 private func node(_ number: fuse_ino_t) -> InodeNumber {
   InodeNumber(rawValue: UInt64(number))
+}
+
+/// What libfuse passes with every request of the kind.
+private func given<T>(_ pointer: UnsafeMutablePointer<T>?) -> UnsafeMutablePointer<T> {
+  guard let pointer = unsafe pointer else { preconditionFailure("libfuse passes it") }
+  return unsafe pointer
+}
+
+private func given<T>(_ pointer: UnsafePointer<T>?) -> UnsafePointer<T> {
+  guard let pointer = unsafe pointer else { preconditionFailure("libfuse passes it") }
+  return unsafe pointer
 }

@@ -26,15 +26,18 @@ extension Bridge {
   /// Writes straight from libfuse's request buffer.
   ///
   /// After a failure the pages hold what the store lacks, and the kernel takes them for clean: they
-  /// are dropped, by another thread since dropping writes back the others.
+  /// are dropped, by another thread since dropping writes back the others. Where set-uid bits were
+  /// to go, the kernel keeps the mode it knew, and would still run the file with it: it has to ask
+  /// again.
   func write(
     _ inode: InodeNumber, _ bytes: RawSpan, at offset: off_t, _ isWriteback: Bool,
     _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
       try admit(.write, isActivity: !isWriteback)
-      try volume.write(
-        inode, bytes, at: UInt64(offset: offset), clearsSetID: Worker.current.clearsSetID)
+      let clearsSetID = Worker.current.clearsSetID
+      try volume.write(inode, bytes, at: UInt64(offset: offset), clearsSetID: clearsSetID)
+      if clearsSetID { kernel.invalidateAttributes(inode) }
       reply.written(bytes.byteCount)
     } catch {
       reply.error(error.errno)
@@ -43,9 +46,9 @@ extension Bridge {
     }
   }
 
-  /// copy_file_range(2). The kernel has written back both ranges before it asks, and drops the target's
-  /// pages after (__fuse_copy_file_range in fs/fuse/file.c). Copies a part at a time, so that a
-  /// large copy neither holds a worker for long nor outlives a signal by much.
+  /// copy_file_range(2). The kernel has written back both ranges before it asks, and drops the
+  /// target's pages after (__fuse_copy_file_range in fs/fuse/file.c). Copies a part at a time, so
+  /// that a large copy neither holds a worker for long nor outlives a signal by much.
   func copy(
     _ source: InodeNumber, at start: off_t, to target: InodeNumber, at offset: off_t, _ count: Int,
     _ flags: Int32, _ reply: consuming Reply
@@ -56,6 +59,8 @@ extension Bridge {
       let copied = try volume.copyRange(
         from: source, at: UInt64(offset: start), to: target, at: UInt64(offset: offset),
         count: UInt64(min(max(count, 0), 16 << 20)))
+      // The volume clears set-uid bits of the target; the kernel has to ask for its mode again.
+      kernel.invalidateAttributes(target)
       reply.written(Int(copied))
     } catch {
       reply.error(error.errno)

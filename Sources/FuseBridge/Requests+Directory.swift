@@ -4,9 +4,9 @@ internal import Volume
 
 /// opendir(3), readdir(3), closedir(3).
 ///
-/// A cookie says after which entry to go on: 1 is ".", 2 is "..", larger ones are the volume's and stay
-/// valid while entries come and go. Entries are gathered before anything else is asked of the volume,
-/// which may hold the directory's lock while it lists.
+/// A cookie says after which entry to go on: 1 is ".", 2 is "..", larger ones are the volume's and
+/// stay valid while entries come and go. Entries are gathered before anything else is asked of the
+/// volume, which may hold the directory's lock while it lists.
 extension Bridge {
   /// Nothing to open in the volume: the kernel's lookup keeps the directory alive, removed or not.
   func opendir(_ reply: consuming Reply) {

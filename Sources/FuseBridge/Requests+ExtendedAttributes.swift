@@ -3,8 +3,8 @@ internal import Volume
 
 /// Extended attributes, xattr(7).
 ///
-/// The kernel also asks for `security.capability` before a first write to a file; that is an ordinary
-/// get here, and the volume answers it from the inode it has in memory.
+/// The kernel also asks for `security.capability` before a first write to a file; that is an
+/// ordinary get here, and the volume answers it from the inode it has in memory.
 extension Bridge {
   func getxattr(_ name: Name, _ inode: InodeNumber, _ size: Int, _ reply: consuming Reply) {
     do throws(VolumeError) {

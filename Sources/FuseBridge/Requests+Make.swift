@@ -76,8 +76,8 @@ extension Bridge {
     }
   }
 
-  /// The kernel sends CREATE for a name it believes absent. Where the name has come up meanwhile and
-  /// O_EXCL was not given, this is an ordinary open.
+  /// The kernel sends CREATE for a name it believes absent. Where the name has come up meanwhile
+  /// and O_EXCL was not given, this is an ordinary open.
   private func makeAndOpen(
     _ name: FileName, in parent: InodeNumber, _ mode: mode_t, _ flags: Int32, _ caller: Caller
   ) throws(VolumeError) -> Attributes {

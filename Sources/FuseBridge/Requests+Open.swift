@@ -17,13 +17,15 @@ extension Bridge {
     }
   }
 
-  /// open(2) with O_TRUNC takes set-uid bits away, where the kernel says so (O_TRUNC itself is ours).
+  /// open(2) with O_TRUNC takes set-uid bits away, where the kernel says so; the mode that the
+  /// kernel knew must not outlive it.
   private func clearSetID(_ inode: InodeNumber, _ caller: Caller) throws(VolumeError) {
     guard Worker.current.clearsSetID else { return }
     var change = AttributeChange()
     change.clearsSetID = true
     do throws(VolumeError) {
       _ = try volume.setAttributes(of: inode, change, by: caller)
+      kernel.invalidateAttributes(inode)
     } catch {
       volume.release(inode)
       throw error

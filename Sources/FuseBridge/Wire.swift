@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// The little we add to what libfuse reads and writes on the device.
 ///
-/// FUSE_HANDLE_KILLPRIV_V2 (Linux 5.11, protocol 7.33) lets the kernel remember that a file has neither
-/// set-uid bits nor capabilities. Without it, with extended attributes, every write(2) into the page
-/// cache first sends a GETXATTR for `security.capability` and waits (file_remove_privs in
+/// FUSE_HANDLE_KILLPRIV_V2 (Linux 5.11, protocol 7.33) lets the kernel remember that a file has
+/// neither set-uid bits nor capabilities. Without it, with extended attributes, every write(2) into
+/// the page cache first sends a GETXATTR for `security.capability` and waits (file_remove_privs in
 /// fs/inode.c). libfuse 3.14 cannot ask for it, so its bit is set in the answer to INIT on the way
 /// out, and the flags that come with it are read from the requests (shim.h). Later versions may
 /// set the bit themselves: the effect is the same.

@@ -3,7 +3,8 @@ internal import CFuse3
 internal import Glibc
 
 /// What one thread that serves requests owns: buffers, and what libfuse does not hand on of the
-/// request at hand. Found again by the callbacks through a thread-specific slot, pthread_key_create(3).
+/// request at hand. Found again by the callbacks through a thread-specific slot,
+/// pthread_key_create(3).
 @safe
 final class Worker {
   private static let slot: pthread_key_t = {

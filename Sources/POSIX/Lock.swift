@@ -84,8 +84,8 @@ package final class Monitor<Value>: @unchecked Sendable {
     try withLock(when: { _ in true }, timeout: nil, body)
   }
 
-  /// Waits until `predicate` holds or `timeout` nanoseconds are over, runs `body` either way, then wakes
-  /// everybody who waits.
+  /// Waits until `predicate` holds or `timeout` nanoseconds are over, runs `body` either way, then
+  /// wakes everybody who waits.
   package func withLock<R, E: Error>(
     when predicate: (Value) -> Bool, timeout: UInt64?, _ body: (inout Value) throws(E) -> R
   ) throws(E) -> R {

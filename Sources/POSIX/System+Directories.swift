@@ -25,7 +25,8 @@ extension System {
     _ = try check { Int(unsafe renameat(from, name, to, newName)) }
   }
 
-  /// The names in a directory, without `.` and `..`, readdir(3). A name that is not UTF-8 is repaired.
+  /// The names in a directory, without `.` and `..`, readdir(3). A name that is not UTF-8 is
+  /// repaired.
   package static func names(in directory: borrowing Descriptor) throws(Errno) -> [String] {
     let parent = directory.rawValue
     let number = try check {

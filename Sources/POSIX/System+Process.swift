@@ -80,10 +80,12 @@ extension System {
     _ = coffre_forbid_dumps()
   }
 
-  /// What `ps` and `top` show for this thread or, in the first one, for the process; at most 15 bytes.
+  /// What `ps` and `top` show for this thread or, in the first one, for the process; at most 15
+  /// bytes.
   package static func nameThread(_ name: String) { unsafe coffre_name_thread(name) }
 
-  /// Blocks SIGTERM, SIGINT and SIGHUP; to be called before any thread is started, so that all of them do.
+  /// Blocks SIGTERM, SIGINT and SIGHUP; to be called before any thread is started, so that all of
+  /// them do.
   package static func holdSignals() { coffre_hold_signals() }
 
   /// Waits for one of the signals held, sigwait(3).

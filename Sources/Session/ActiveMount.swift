@@ -51,10 +51,11 @@ final class ActiveMount: Sendable {
     ending.withLock { $0.isOver = true }
   }
 
-  /// Locks: everything is written, nothing readable stays, the mount goes, keys are wiped. Returns when
-  /// all that is done; false if the mount is still there.
+  /// Locks: everything is written, nothing readable stays, the mount goes, keys are wiped. Returns
+  /// when all that is done; false if the mount is still there.
   func lock() -> Bool {
-    // If somebody else is at it already, this returns at once, and the end is waited for all the same.
+    // If somebody else is at it already, this returns at once, and the end is waited for all the
+    // same.
     session.stop(force: true) { [self] in closeVault() }
     return ending.withLock(when: { $0.isOver }, timeout: 600_000_000_000) { $0.isOver }
   }
@@ -86,7 +87,7 @@ final class ActiveMount: Sendable {
   /// Why the last write failed, if it did.
   var failure: Failure? {
     guard let error = ending.withLock({ $0.failure }) else { return nil }
-    return Failure(error.errno, "the last changes could not all be written")
+    return Failure(error.errno, doing: "the last changes could not all be written")
   }
 
   /// Nanoseconds since a program last asked for something.
@@ -115,7 +116,7 @@ extension Failure {
     case .noDevice(let errno):
       self.init(
         .mountFailed, "/dev/fuse: \(errno.description.lowercased())",
-        hint: "the kernel or the container has no FUSE")
+        hint: "is the fuse module loaded, and may you open /dev/fuse?")
     case .badOptions:
       self.init(.usage, "an option given by -o is not known to libfuse")
     case .refused(let errno):

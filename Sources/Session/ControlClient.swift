@@ -48,13 +48,13 @@ package enum ControlClient {
         Message("passwd", ["old": String(old.count), "new": String(new.count)]))
       try connection.send(old)
       try connection.send(new)
-    } catch { throw Failure(error, "control socket") }
+    } catch { throw Failure(error, doing: "control socket") }
     try understand(connection.receive(patience: nil))
   }
 
   private static func ask(_ connection: Connection, _ message: Message) throws(Failure) {
     do throws(Errno) { try connection.send(message) } catch {
-      throw Failure(error, "control socket")
+      throw Failure(error, doing: "control socket")
     }
     try understand(connection.receive(patience: nil))
   }

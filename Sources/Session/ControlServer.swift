@@ -14,8 +14,8 @@ final class ControlServer: Sendable {
     socket = try ControlSocket.open(vault: mount.vault.information.identifier)
   }
 
-  /// Takes connections on a thread of its own, and each on another: a lock takes its time, and `status`
-  /// does not wait for it.
+  /// Takes connections on a thread of its own, and each on another: a lock takes its time, and
+  /// `status` does not wait for it.
   func start() throws(Failure) {
     do throws(Errno) {
       try Thread.start("coffre-control") { [self] in
@@ -28,7 +28,7 @@ final class ControlServer: Sendable {
           if started == nil { answering.withLock { $0 -= 1 } }
         }
       }
-    } catch { throw Failure(error, "control socket") }
+    } catch { throw Failure(error, doing: "control socket") }
   }
 
   /// Nobody finds the mount any more.

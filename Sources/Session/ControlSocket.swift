@@ -1,7 +1,7 @@
 import POSIX
 
-/// The socket a mounted vault is reached through: `<vault id>.sock`, or with a number behind the id when
-/// the vault is mounted more than once, read-only.
+/// The socket a mounted vault is reached through: `<vault id>.sock`, or with a number behind the id
+/// when the vault is mounted more than once, read-only.
 final class ControlSocket: Sendable {
   let path: String
   private let listener: Descriptor
@@ -19,7 +19,7 @@ final class ControlSocket: Sendable {
       do throws(Errno) {
         return ControlSocket(path, try System.listen(at: path))
       } catch {
-        guard error == .addressInUse else { throw Failure(error, "control socket") }
+        guard error == .addressInUse else { throw Failure(error, doing: "control socket") }
       }
     }
     throw Failure(.inUse, "the vault is mounted too often")

@@ -13,7 +13,7 @@ package struct Failure: Error, Hashable, Sendable {
     self.hint = hint
   }
 
-  package init(_ errno: Errno, _ doing: String) {
+  package init(_ errno: Errno, doing: String) {
     self.init(
       errno == .noSpace ? .noSpace : .systemError, "\(doing): \(errno.description.lowercased())")
   }
@@ -56,7 +56,7 @@ extension Failure {
     case .noSpace: self.init(.noSpace, "no space left where the vault is")
     case .outOfMemory: self.init(.systemError, "not enough memory to try the password (64 MiB)")
     case .readOnly: self.init(.systemError, "the vault is mounted read-only")
-    case .system(let errno, let operation): self.init(errno, "\(vault): \(operation)")
+    case .system(let errno, let operation): self.init(errno, doing: "\(vault): \(operation)")
     }
   }
 

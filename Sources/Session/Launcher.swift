@@ -33,7 +33,7 @@ package enum Launcher {
       let request = Connection(down.intoWriting())
       try request.send(settings.message(passwordCount: password.count))
       try request.send(password)
-    } catch { throw Failure(error, "starting the mount's process") }
+    } catch { throw Failure(error, doing: "starting the mount's process") }
     return try wait(for: verdict, settings)
   }
 

@@ -1,7 +1,7 @@
 /// One line between the parts of Coffre: a verb and named fields, as `verb name=value name=value`.
 ///
-/// Values are UTF-8 with everything but letters, digits and a few signs written as %XX, so that any path
-/// fits a line.
+/// Values are UTF-8 with everything but letters, digits and a few signs written as %XX, so that any
+/// path fits a line.
 struct Message: Hashable, Sendable {
   var verb: String
   private(set) var fields: [String: String] = [:]

@@ -5,8 +5,8 @@ import Vault
 
 /// Serves one mount in this process, from the password to the wiped keys.
 package enum MountServer {
-  /// Unlocks, mounts, serves, and returns when the mount is gone. `onReady` gets what a person should be
-  /// told; if it answers false, nobody is there to hear it, and the mount goes again.
+  /// Unlocks, mounts, serves, and returns when the mount is gone. `onReady` gets what a person
+  /// should be told; if it answers false, nobody is there to hear it, and the mount goes again.
   ///
   /// The signals are held before anything else, so that no thread ever has one of them unblocked.
   package static func serve(
@@ -35,8 +35,9 @@ package enum MountServer {
     if let failure = mount.failure { throw failure }
   }
 
+  /// Takes the password, so that it is wiped before the vault is served.
   private static func unlock(
-    _ settings: MountSettings, _ password: borrowing SecretBytes
+    _ settings: MountSettings, _ password: consuming SecretBytes
   ) throws(Failure) -> OpenVault {
     var options = VaultOptions()
     options.readOnly = settings.readOnly
@@ -57,7 +58,7 @@ package enum MountServer {
       }
       guard let seconds = mount.settings.lockAfter else { return }
       try Thread.start("coffre-idle") { IdleLock.watch(mount, limit: seconds * 1_000_000_000) }
-    } catch { throw Failure(error, "starting a thread") }
+    } catch { throw Failure(error, doing: "starting a thread") }
   }
 }
 

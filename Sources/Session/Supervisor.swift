@@ -1,13 +1,14 @@
 import Crypto
 import POSIX
 
-/// Watches the daemon, and clears its mount away if it is killed. Holds no secret: the pipe with the
-/// password passes by unread.
+/// Watches the daemon, and clears its mount away if it is killed. Holds no secret: the pipe with
+/// the password passes by unread.
 package enum Supervisor {
   package static func run(mountPoint: String) -> Never {
     System.nameThread("coffre-watch")
     System.ignorePipeSignal()
-    // The terminal is gone, and a signal for the group is for the daemon: it will end, and this after it.
+    // The terminal is gone, and a signal for the group is for the daemon: it will end, and this
+    // after it.
     System.holdSignals()
     try? System.changeDirectory("/")
     let settings = Descriptor(owning: Launcher.settingsDescriptor)
@@ -23,7 +24,7 @@ package enum Supervisor {
       close(settings)
       end = try System.wait(for: daemon)
     } catch {
-      try? verdict.send(Message(Failure(error, "starting the mount's process")))
+      try? verdict.send(Message(Failure(error, doing: "starting the mount's process")))
       System.exit(ExitCode.mountFailed.rawValue)
     }
     guard case .killed(let signal) = end else { System.exit(0) }

@@ -1,9 +1,11 @@
 import Disk
 import POSIX
 
-/// Where this machine remembers what it saw of its vaults: $XDG_STATE_HOME/coffre, or ~/.local/state/coffre.
+/// Where this machine remembers what it saw of its vaults: $XDG_STATE_HOME/coffre, or
+/// ~/.local/state/coffre.
 enum AnchorFolder {
-  /// Opens the folder, made if need be; nil if that can't be: the vault works, an old copy of it goes unnoticed.
+  /// Opens the folder, made if need be; nil if that can't be: the vault works, an old copy of it
+  /// goes unnoticed.
   static func open() -> PosixDisk? {
     guard let base = base() else { return nil }
     makeAll(base)

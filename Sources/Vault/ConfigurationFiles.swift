@@ -21,7 +21,8 @@ struct ConfigurationFiles {
     var unequal: Bool
   }
 
-  /// Reads both copies. Takes no password and no memory: damage is told here, before any key is derived.
+  /// Reads both copies. Takes no password and no memory: damage is told here, before any key is
+  /// derived.
   func read() throws(VaultError) -> Found {
     let first = try copy(Configuration.fileName)
     let second = try copy(Configuration.copyName)

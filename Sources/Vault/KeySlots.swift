@@ -54,7 +54,8 @@ enum KeySlots {
     return slot
   }
 
-  /// The MAC of a configuration: with it, slots and generation are as somebody with the master key left them.
+  /// The MAC of a configuration: with it, slots and generation are as somebody with the master key
+  /// left them.
   static func mac(of configuration: Configuration, _ master: borrowing SecretBytes) -> [UInt8] {
     let key = derive(.configuration, master, configuration.vault)
     let page = configuration.encoded()

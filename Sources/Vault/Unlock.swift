@@ -13,9 +13,9 @@ struct Unlocked: ~Copyable {
 extension ConfigurationFiles {
   /// Opens the newest copy that is true.
   ///
-  /// A password no slot of the newest knows may still open the older copy. Then the master key tells
-  /// whether the newest is genuine: if so, the password is an old one, and wrong; if not, it was tampered
-  /// with, and the older copy is the true one.
+  /// A password no slot of the newest knows may still open the older copy. Then the master key
+  /// tells whether the newest is genuine: if so, the password is an old one, and wrong; if not, it
+  /// was tampered with, and the older copy is the true one.
   func unlock(_ password: borrowing SecretBytes) throws(VaultError) -> Unlocked {
     let found = try read()
     var isDamaged = false

@@ -7,9 +7,9 @@ import POSIX
 import Volume
 
 extension Vault {
-  /// There from the start of `create` to its end, or to the first open if it is killed before: a folder
-  /// with it never held anything, one without it that lost its configuration may. (Its name is its own,
-  /// as a killed `passwd` leaves `coffre.conf.new` behind.)
+  /// There from the start of `create` to its end, or to the first open if it is killed before: a
+  /// folder with it never held anything, one without it that lost its configuration may. (Its name
+  /// is its own, as a killed `passwd` leaves `coffre.conf.new` behind.)
   static let mark = "coffre.init"
   private static let harmless: Set<String> = [mark, "CACHEDIR.TAG", "lock"]
   private static let objects: Set<String> = [
@@ -60,8 +60,9 @@ extension Vault {
     try removeLeftovers(disk)
   }
 
-  /// Removes what a killed `create` or `passwd` left beside a configuration that is whole. Must work
-  /// before anything is stored: as long as the mark is there, `create` takes the folder for its own.
+  /// Removes what a killed `create` or `passwd` left beside a configuration that is whole. Must
+  /// work before anything is stored: as long as the mark is there, `create` takes the folder for
+  /// its own.
   static func removeLeftovers(_ disk: any Disk) throws(VaultError) {
     do throws(DiskError) {
       if try remove([mark, Configuration.newName], disk) { try disk.syncFolder("") }
@@ -119,8 +120,8 @@ extension Vault {
   private static func begin(_ disk: any Disk) throws(DiskError) {
     let text = """
       Signature: 8a477f597d28d172789f06886806bc55
-      # This folder holds an encrypted vault of Coffre. Its files change together: copy it as a whole,
-      # while it is locked.
+      # This folder holds an encrypted vault of Coffre. Its files change together:
+      # copy it as a whole, while it is locked.
 
       """
     try write([], to: mark, disk)

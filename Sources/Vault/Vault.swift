@@ -45,8 +45,8 @@ package final class Vault: Sendable {
 
   /// Changes the password of a vault that nobody has open.
   ///
-  /// The volume is opened first: what keeps a mount from working keeps the password as it is, and root
-  /// and anchor hear of the new configuration, so that the old one will be refused.
+  /// The volume is opened first: what keeps a mount from working keeps the password as it is, and
+  /// root and anchor hear of the new configuration, so that the old one will be refused.
   package func changePassword(
     old: borrowing SecretBytes, new: borrowing SecretBytes
   ) throws(VaultError) {

@@ -2,7 +2,8 @@ import Disk
 import Engine
 package import POSIX
 
-/// Why something could not be done with a vault. No password, key or name of the user is in any of them.
+/// Why something could not be done with a vault. No password, key or name of the user is in any of
+/// them.
 package enum VaultError: Error, Hashable, Sendable {
   /// The folder for a new vault can't be made, or something else has its name.
   case noFolder(Errno)

@@ -5,7 +5,8 @@ import POSIX
 
 /// POSIX ACLs, acl(5), kept in the two attributes the kernel reads; the kernel enforces them.
 ///
-/// The stored form is the kernel's: version 2 in 4 bytes, then tag 2, permissions 2, id 4 for each entry.
+/// The stored form is the kernel's: version 2 in 4 bytes, then tag 2, permissions 2, id 4 for each
+/// entry.
 enum AccessControl {
   static let access = Array("system.posix_acl_access".utf8)
   static let defaults = Array("system.posix_acl_default".utf8)
@@ -73,7 +74,8 @@ enum AccessControl {
     try ExtendedAttributes.store(attributes, in: &record, transaction)
   }
 
-  /// Cuts entries to the mode asked for and sets the mode to what is left, acl(5) "object creation".
+  /// Cuts entries to the mode asked for and sets the mode to what is left, acl(5) "object
+  /// creation".
   private static func limit(_ entries: inout [Entry], _ mode: inout UInt32) {
     let hasMask = entries.contains { $0.tag == EntryTag.mask }
     var bits: UInt32 = 0
@@ -116,7 +118,8 @@ enum AccessControl {
     try ExtendedAttributes.store(all, in: &record, transaction)
   }
 
-  /// setxattr(2) of an ACL: the mode follows. Returns true if the mode says it all and nothing is stored.
+  /// setxattr(2) of an ACL: the mode follows. Returns true if the mode says it all and nothing is
+  /// stored.
   static func attributeChanged(
     _ name: [UInt8], to value: [UInt8], _ record: inout InodeRecord, _ caller: Caller
   ) throws(EngineError) -> Bool {

@@ -53,8 +53,8 @@ extension Volume {
 
   /// Frames what is pending, in as many frames as it takes. With the contents held exclusively.
   ///
-  /// A frame names a chunk only after the chunk is durable (I3): either everything is synced first, or,
-  /// for a few chunks, the frame carries their ciphertext.
+  /// A frame names a chunk only after the chunk is durable (I3): either everything is synced first,
+  /// or, for a few chunks, the frame carries their ciphertext.
   func frame(
     _ node: Node, images: Bool, frees: Bool = false,
     finishing: (inout InodeRecord) throws(EngineError) -> Void = { _ in }

@@ -4,7 +4,8 @@ import Format
 import POSIX
 
 extension Volume {
-  /// fallocate(2). Space cannot be promised on a store that never overwrites; ENOSPC tells what surely fails.
+  /// fallocate(2). Space cannot be promised on a store that never overwrites; ENOSPC tells what
+  /// surely fails.
   package func allocate(
     _ inode: InodeNumber, _ range: Range<UInt64>, _ mode: AllocationMode
   ) throws(VolumeError) {
@@ -40,7 +41,8 @@ extension Volume {
     }
   }
 
-  /// lseek(2) with SEEK_DATA: the first byte at or after `offset` that is stored; ENXIO past the last.
+  /// lseek(2) with SEEK_DATA: the first byte at or after `offset` that is stored; ENXIO past the
+  /// last.
   package func seekData(
     _ inode: InodeNumber, from offset: UInt64
   ) throws(VolumeError) -> UInt64 {
@@ -88,7 +90,8 @@ extension Volume {
     }
   }
 
-  /// copy_file_range(2) within the volume. Returns the bytes copied; fewer at the end of the source.
+  /// copy_file_range(2) within the volume. Returns the bytes copied; fewer at the end of the
+  /// source.
   package func copyRange(
     from source: InodeNumber, at sourceOffset: UInt64, to target: InodeNumber,
     at targetOffset: UInt64, count: UInt64

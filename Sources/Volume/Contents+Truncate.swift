@@ -10,8 +10,9 @@ extension Volume {
 
   /// Sets the size, with `change` in the same frame. With the contents held exclusively.
   ///
-  /// To zero: the contents go to an orphan, and the file starts anew with a new key. Smaller: the size changes
-  /// in one frame, the chunks beyond are released in as many as it takes. Larger: a hole.
+  /// To zero: the contents go to an orphan, and the file starts anew with a new key. Smaller: the
+  /// size changes in one frame, the chunks beyond are released in as many as it takes. Larger: a
+  /// hole.
   func resize(
     _ node: Node, to size: UInt64, _ change: (inout InodeRecord) throws(EngineError) -> Void
   ) throws(EngineError) {
@@ -33,7 +34,8 @@ extension Volume {
       state.size = size
       state.written = Clock.realtime
     }
-    // What is pending below the size goes first or with it: no frame shows a size without its chunks.
+    // What is pending below the size goes first or with it: no frame shows a size without its
+    // chunks.
     try frame(node, images: false, frees: size < current, finishing: change)
     try finishTrimming(node)
   }

@@ -5,7 +5,8 @@ import Format
 import POSIX
 
 extension Volume {
-  /// Writes the whole span or throws. It lasts after `sync`; a crash before keeps the old or the new chunks.
+  /// Writes the whole span or throws. It lasts after `sync`; a crash before keeps the old or the
+  /// new chunks.
   package func write(
     _ inode: InodeNumber, _ span: RawSpan, at offset: UInt64, clearsSetID: Bool
   ) throws(VolumeError) {
@@ -162,7 +163,8 @@ extension Volume {
     }
   }
 
-  /// Makes the bytes between the end of the file and the end of its last chunk zero, before it grows.
+  /// Makes the bytes between the end of the file and the end of its last chunk zero, before it
+  /// grows.
   func clearTail(of node: Node, _ record: InodeRecord, _ size: UInt64) throws(EngineError) {
     let inside = Int(size % UInt64(Layout.chunkSize))
     guard inside != 0 else { return }
@@ -206,8 +208,8 @@ extension Volume {
 
   /// Refuses to go near 2^32 seals under one key (SP 800-38D, 8.3).
   ///
-  /// The record's count is written with every frame of contents. A crash can lose what was sealed since
-  /// the last durable frame, less than 65536 seals; so many are added for every unclean stop.
+  /// The record's count is written with every frame of contents. A crash can lose what was sealed
+  /// since the last durable frame, less than 65536 seals; so many are added for every unclean stop.
   func reserveSeals(of node: Node, _ record: InodeRecord, count: Int) throws(EngineError) {
     let lost = UInt64(engine.uncleanStopsAtOpen) << 16
     let seals = record.seals + lost + node.state.withLock { $0.seals } + UInt64(count)

@@ -5,8 +5,8 @@ import POSIX
 
 /// Names in directories: a `PageTree` from a keyed hash of the name to inode, type and name.
 ///
-/// The upper 55 bits of a key are hash, the lower 8 tell names of the same hash apart; a key is also the
-/// readdir cookie, so it is stable while entries come and go.
+/// The upper 55 bits of a key are hash, the lower 8 tell names of the same hash apart; a key is
+/// also the readdir cookie, so it is stable while entries come and go.
 struct Directories: Sendable {
   struct Entry {
     let inode: UInt64

@@ -5,8 +5,8 @@ import POSIX
 
 /// The extended attributes of an inode: a list in a chain of pages, xattr(7).
 ///
-/// A page is: next page 4, bytes used 4, then list bytes. The list is, for each attribute: length of the name 1,
-/// length of the value 4, name, value.
+/// A page is: next page 4, bytes used 4, then list bytes. The list is, for each attribute: length
+/// of the name 1, length of the value 4, name, value.
 enum ExtendedAttributes {
   struct Attribute {
     var name: [UInt8]

@@ -3,7 +3,8 @@ import Engine
 import Format
 import POSIX
 
-/// What memory holds of an inode that the kernel knows, that is open, or that has contents no frame names.
+/// What memory holds of an inode that the kernel knows, that is open, or that has contents no frame
+/// names.
 final class Node: Sendable {
   let number: UInt64
   /// Rank 1. Held shared while contents are read, exclusive while they or the size change.

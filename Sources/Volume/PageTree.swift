@@ -4,8 +4,8 @@ import Format
 
 /// A B+tree of pages from a 64-bit key to a few hundred bytes: directories, the orphan list.
 ///
-/// The tree's owner keeps its root page number; 0 is the empty tree. An insert or remove touches one leaf
-/// and, when that splits or empties, its parents.
+/// The tree's owner keeps its root page number; 0 is the empty tree. An insert or remove touches
+/// one leaf and, when that splits or empties, its parents.
 package enum PageTree {
   /// The largest value, in bytes: an inode number, a type and a name.
   package static let maximumValue = 264

@@ -4,7 +4,8 @@ import Format
 
 /// One node of a `PageTree`.
 ///
-///     0 kind 1 (1 leaf, 2 branch)   1 level 1   2 count 2   4 heap start 2   6 dead bytes 2   8 zero 8
+///     0 kind 1 (1 leaf, 2 branch)   1 level 1   2 count 2
+///     4 heap start 2   6 dead bytes 2   8 zero 8
 ///     leaf:   16 + 2i  offset of record i;  record: key 8, length 2, value
 ///     branch: 16 + 12i key 8, child page 4; the first key counts as 0
 package struct TreeNode {
@@ -17,7 +18,8 @@ package struct TreeNode {
   private static let branchEntry = 12
   private static let maximumChildren = (Layout.chunkSize - header) / branchEntry
 
-  /// Nil if the page is not a node. The page was authenticated, so this catches our own mistakes only.
+  /// Nil if the page is not a node. The page was authenticated, so this catches our own mistakes
+  /// only.
   init?(_ bytes: Buffer) {
     let kind = bytes.load(UInt8.self, at: 0)
     level = bytes.load(UInt8.self, at: 1)

@@ -81,7 +81,8 @@ package struct Attributes: Hashable, Sendable {
   }
 }
 
-/// A time to set: a given one, or the moment of the change (UTIME_NOW). Nil where one is wanted means UTIME_OMIT.
+/// A time to set: a given one, or the moment of the change (UTIME_NOW). Nil where one is wanted
+/// means UTIME_OMIT.
 package enum TimeChange: Hashable, Sendable {
   case now
   case to(Timestamp)
@@ -163,9 +164,11 @@ package struct VolumeSpace: Hashable, Sendable {
 package enum VolumeError: Error, Hashable, Sendable {
   /// A number of POSIX itself: ENOENT, ENOTEMPTY, ENOSPC, ...
   case system(Errno)
-  /// A stored piece does not authenticate or is missing. `what` names the object, never a user's name.
+  /// A stored piece does not authenticate or is missing. `what` names the object, never a user's
+  /// name.
   case damaged(String)
-  /// The volume refuses changes, after a failed sync or because it is mounted so. The reason is a sentence.
+  /// The volume refuses changes, after a failed sync or because it is mounted so. The reason is a
+  /// sentence.
   case readOnly(String)
   /// The volume is locked.
   case locked

@@ -6,8 +6,8 @@ import POSIX
 
 /// The decrypted tree of one vault, with the meaning POSIX gives it. Knows nothing of FUSE.
 ///
-/// Lock order: a node's `content` (rank 1; two nodes only in number order), the engine's writer and tree
-/// (ranks 2 and 3), a node's `state` and the tables (rank 4).
+/// Lock order: a node's `content` (rank 1; two nodes only in number order), the engine's writer and
+/// tree (ranks 2 and 3), a node's `state` and the tables (rank 4).
 package final class Volume: Sendable {
   let engine: Engine
   let nodes = NodeTable()
@@ -59,7 +59,8 @@ package final class Volume: Sendable {
     try engine.close()
   }
 
-  /// Opens a volume: recovers what a crash left, unless `readOnly` checkpoints and starts a session.
+  /// Opens a volume: recovers what a crash left, unless `readOnly` checkpoints and starts a
+  /// session.
   package static func open(
     on disk: any Disk, master: borrowing SecretBytes, vault: [UInt8], options: EngineOptions,
     anchor: (any Disk)?

@@ -9,27 +9,6 @@ import Testing
 @Suite struct PasswordChangeTests {
   private let configured = Configured.shared
 
-  @Test func theNewPasswordOpensAndTheOldOneNoMore() throws {
-    let disk = configured.disk
-    let files = ConfigurationFiles(disk: disk)
-    let generation = try files.changePassword(
-      old: secret(Configured.password), new: secret("the new password"))
-    #expect(generation == 2)
-    #expect(Outcome(disk, "the new password") == .opened(generation: 2))
-    #expect(Outcome(disk, Configured.password) == .failed(.wrongPassword))
-    #expect(disk.content(of: copies[0]) == disk.content(of: copies[1]))
-    #expect(disk.names == copies.sorted())
-  }
-
-  @Test func aWrongOldPasswordChangesNothing() {
-    let disk = configured.disk
-    #expect(throws: VaultError.wrongPassword) {
-      try ConfigurationFiles(disk: disk).changePassword(
-        old: secret("another password"), new: secret("the new password"))
-    }
-    #expect(disk.steps == 0)
-  }
-
   /// Between the two copies the newest is the true one: the old password is an old one then.
   @Test(arguments: copies) func aChangeHalfDoneTakesTheNewPassword(newer: String) throws {
     let next = try configured.changed(to: "the new password")
@@ -40,8 +19,8 @@ import Testing
     for copy in copies { #expect(disk.content(of: copy) == next.page) }
   }
 
-  /// Power loss or a kill after each step: the old password opens or the new one, and what a person was
-  /// told is done stays done.
+  /// Power loss or a kill after each step: the old password opens or the new one, and what a
+  /// person was told is done stays done.
   @Test(arguments: CrashMode.allCases, 0..<8 as Range<UInt64>)
   func theOldOrTheNewConfigurationSurvivesACrash(mode: CrashMode, seed: UInt64) throws {
     let next = try Self.next.get()

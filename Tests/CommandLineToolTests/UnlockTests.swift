@@ -3,111 +3,76 @@ import Crypto
 import Format
 import TestKit
 import Testing
-
 @testable import Vault
 
-/// Damage is never a wrong password, and a wrong password never damage.
-@Suite struct UnlockTests {
-  private let configured = Configured.shared
+/// Passwords, right and wrong, with the true cost: few calls, in one test after the other.
+@Suite(.serialized) struct UnlockTests {
+  private let disk = SimulatedDisk()
+  private var files: ConfigurationFiles { ConfigurationFiles(disk: disk) }
 
-  @Test func thePasswordOpensAndAnotherDoesNot() {
-    let disk = configured.disk
-    #expect(Outcome(disk, Configured.password) == .opened(generation: 1))
-    #expect(Outcome(disk, "another password") == .failed(.wrongPassword))
-    #expect(Outcome(disk, Configured.password + "\n") == .failed(.wrongPassword))
+  /// A new configuration as `init` writes it.
+  private func make(_ password: String) throws {
+    let master = SecretBytes(random: 32)
+    var configuration = Configuration(vault: Random.bytes(16), generation: 1, cost: .frozen)
+    configuration.slots[0] = try KeySlots.seal(
+      master, password: secret(password), in: configuration, at: 0)
+    configuration.mac = KeySlots.mac(of: configuration, master)
+    try files.write(configuration)
   }
 
-  @Test(arguments: copies) func anyDamagedByteOfACopyIsToldWithoutAPassword(copy: String) throws {
-    let disk = configured.disk
-    let files = ConfigurationFiles(disk: disk)
-    for byte in 0..<Configuration.size {
-      disk.flipBit(of: copy, at: byte * 8 + byte % 8)
-      let found = try files.read()
-      #expect(found.copies == [configured.configuration] && found.unequal, "byte \(byte)")
-      disk.flipBit(of: copy, at: byte * 8 + byte % 8)
+  private func opens(_ password: String) throws -> Bool {
+    do throws(VaultError) {
+      return try files.unlock(secret(password)).slot == 0
+    } catch {
+      guard error == .wrongPassword else { throw error }
+      return false
     }
   }
 
-  @Test(arguments: copies, [0, 1, 4095, 4097]) func aCopyOfAnotherSizeIsDamaged(
-    copy: String, size: Int
-  ) throws {
-    let disk = configured.disk
-    let page = configured.configuration.page + [0]
-    disk.replace(copy, with: Array(page.prefix(size)))
-    let found = try ConfigurationFiles(disk: disk).read()
-    #expect(found.copies == [configured.configuration] && found.unequal)
+  @Test func passwordsAndTheirChange() throws {
+    try make("first")
+    let before = try #require(disk.content(of: Configuration.fileName))
+    #expect(try opens("first"))
+    #expect(try !opens("First"))
+    #expect(try files.changePassword(old: secret("first"), new: secret("second")) == 2)
+    #expect(try opens("second"))
+
+    // Killed between the two copies: the old password is wrong, not a way back.
+    disk.replace(Configuration.copyName, with: before)
+    #expect(try !opens("first"))
+    // And the copies are made equal by the next unlock.
+    #expect(try files.unlockAndHeal(secret("second")).unequal)
+    #expect(
+      disk.content(of: Configuration.copyName) == disk.content(of: Configuration.fileName))
   }
 
-  @Test(arguments: copies) func theOtherCopyOpensAndMakesADamagedOneGood(copy: String) {
-    let disk = configured.disk
-    disk.flipBit(of: copy, at: 5000)
-    let damaged = disk.content(of: copy)
-    #expect(Outcome(disk, Configured.password) == .opened(generation: 1))
-    #expect(disk.content(of: copy) == damaged, "unlocking alone writes nothing")
-    #expect(Outcome(disk, Configured.password, healing: true) == .opened(generation: 1))
-    for copy in copies { #expect(disk.content(of: copy) == configured.configuration.page) }
+  /// Changes a page and makes its checksum good, as somebody does who means it.
+  private func tamper(_ name: String, _ offset: Int, _ bytes: [UInt8]) throws {
+    var page = try #require(disk.content(of: name))
+    page.replaceSubrange(offset..<(offset + bytes.count), with: bytes)
+    let sum = Hash.sha256(Buffer(page).bytes(in: 0..<Configuration.checksumOffset))
+    page.replaceSubrange(Configuration.checksumOffset..., with: sum)
+    disk.replace(name, with: page)
   }
 
-  @Test(arguments: copies) func aMissingCopyIsMadeAgain(copy: String) {
-    let disk = configured.disk
-    disk.removeObject(copy)
-    #expect(Outcome(disk, Configured.password, healing: true) == .opened(generation: 1))
-    #expect(disk.content(of: copy) == configured.configuration.page)
-  }
-
-  @Test func twoDamagedCopiesAreDamageWhateverThePassword() {
-    let disk = configured.disk
-    for copy in copies { disk.flipBit(of: copy, at: 900) }
-    #expect(Outcome(disk, Configured.password) == .failed(.damagedConfiguration))
-    #expect(Outcome(disk, "another password") == .failed(.damagedConfiguration))
-  }
-
-  @Test func noConfigurationIsOneThingWithAndAnotherWithoutData() {
-    let disk = SimulatedDisk()
-    #expect(Outcome(disk, Configured.password) == .failed(.noSuchVault))
-    disk.replace("root.0", with: [1])
-    #expect(Outcome(disk, Configured.password) == .failed(.missingConfiguration))
-  }
-
-  enum Part: CaseIterable {
-    case salt, commitment, iv, key, tag, generation, vault, mac
-  }
-
-  /// Somebody changes a field and recomputes the checksum, in both copies.
-  @Test(arguments: Part.allCases) func aForgedFieldOpensNothing(part: Part) throws {
-    var forged = configured.configuration
-    var slot = try #require(forged.slots[0])
-    switch part {
-    case .salt: slot.salt[0] ^= 1
-    case .commitment: slot.commitment[0] ^= 1
-    case .iv: slot.iv[0] ^= 1
-    case .key: slot.sealedKey[0] ^= 1
-    case .tag: slot.tag[0] ^= 1
-    case .generation: forged.generation += 1
-    case .vault: forged.vault[0] ^= 1
-    case .mac: forged.mac[0] ^= 1
+  @Test func tamperingIsNotBelieved() throws {
+    try make("word")
+    let good = try #require(disk.content(of: Configuration.copyName))
+    // A generation from the future, and a commitment that matches nothing: the true copy opens.
+    try tamper(Configuration.fileName, 32, [9])
+    try tamper(Configuration.fileName, 64 + 32, [UInt8](repeating: 1, count: 32))
+    #expect(try files.unlockAndHeal(secret("word")).unequal)
+    #expect(disk.content(of: Configuration.fileName) == good)
+    // The envelope of both copies: the commitment still says that the password is right.
+    for name in [Configuration.fileName, Configuration.copyName] {
+      try tamper(name, 64 + 76, [UInt8](repeating: 1, count: 32))
     }
-    forged.slots[0] = slot
-    let disk = configured.disk
-    for copy in copies { disk.replace(copy, with: forged.page) }
-    // Salt, commitment and vault id go into the commitment: no key is the slot's any more.
-    let isWrong = [Part.salt, .commitment, .vault].contains(part)
-    let expected = isWrong ? VaultError.wrongPassword : .damagedConfiguration
-    #expect(Outcome(disk, Configured.password) == .failed(expected))
+    #expect(throws: VaultError.damagedConfiguration) { try opens("word") }
   }
 
-  /// In one copy only, the true one opens.
-  @Test(arguments: copies) func aForgedNewerCopyDoesNotKeepTheTrueOneFromOpening(copy: String)
-    throws
-  {
-    var forged = configured.configuration
-    forged.generation = 99
-    var slot = try #require(forged.slots[0])
-    slot.commitment[3] ^= 1
-    forged.slots[0] = slot
-    let disk = configured.disk
-    disk.replace(copy, with: forged.page)
-    #expect(Outcome(disk, Configured.password, healing: true) == .opened(generation: 1))
-    #expect(disk.content(of: copy) == configured.configuration.page)
+  @Test func aGenerationOfBothCopiesIsProven() throws {
+    try make("word")
+    for name in [Configuration.fileName, Configuration.copyName] { try tamper(name, 32, [9]) }
+    #expect(throws: VaultError.damagedConfiguration) { try opens("word") }
   }
 }

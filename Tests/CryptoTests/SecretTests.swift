@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  /// What was released is given out again: had it not been wiped, a new secret would show the old one.
+  /// What was released is given out again: had it not been wiped, a new secret would show it.
   @Test func aReleasedSecretIsWiped() {
     for _ in 0..<100 {
       do {

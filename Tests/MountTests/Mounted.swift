@@ -1,4 +1,5 @@
 import Foundation
+import POSIX
 import Testing
 
 /// The command under test: `COFFRE`, or the release build beside this checkout.
@@ -99,27 +100,24 @@ final class Mounted {
     try #require(outcome.status == 0, "\(what): \(outcome.output)")
   }
 
+  /// Through our own spawn: a child must not inherit the signal mask of a test's thread.
   private func run(_ command: [String], in folder: String) throws -> Outcome {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: command[0])
-    process.arguments = Array(command.dropFirst())
-    process.currentDirectoryURL = URL(fileURLWithPath: folder)
-    var environment = ProcessInfo.processInfo.environment
-    environment["XDG_STATE_HOME"] = scratch + "/state"
-    environment["XDG_RUNTIME_DIR"] = scratch
-    environment["COFFRE"] = tool
-    process.environment = environment
-    process.standardInput = FileHandle.nullDevice
     let log = scratch + "/log-" + UUID().uuidString
-    _ = FileManager.default.createFile(atPath: log, contents: nil)
-    let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
-    process.standardOutput = handle
-    process.standardError = handle
-    try process.run()
-    process.waitUntilExit()
-    try handle.close()
+    let output = try System.open(log, [.readWrite, .create])
+    let number = ChildDescriptor.number(output.rawValue)
+    let environment = [
+      "XDG_STATE_HOME=\(scratch)/state", "XDG_RUNTIME_DIR=\(scratch)", "COFFRE=\(tool)",
+    ]
+    let process = try System.spawn(
+      "/usr/bin/env", ["env", "-C", folder] + environment + command,
+      descriptors: [.null, number, number], detached: false)
+    let end = try System.wait(for: process)
     let data = try Data(contentsOf: URL(fileURLWithPath: log))
-    return Outcome(
-      status: process.terminationStatus, output: String(decoding: data, as: UTF8.self))
+    try System.resize(output, to: 0)
+    let text = String(decoding: data, as: UTF8.self)
+    switch end {
+    case .exited(let status): return Outcome(status: status, output: text)
+    case .killed(let signal): return Outcome(status: 128 + signal, output: text)
+    }
   }
 }

@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// What others get wrong, each as a named check: Tests/MountTests/Checks/posix.py has one function for each.
+/// What others get wrong, each as a named check: Tests/MountTests/Checks/posix.py has one function
+/// for each.
 @Suite(.serialized, .enabled(if: Command.canMount && Command.has("python3")))
 struct PosixTests {
   static let names: [String] = {

@@ -61,7 +61,8 @@ struct ToolTests {
     try vault.check(
       """
       truncate -s 1T huge && test "$(stat -c %b huge)" = 0 && rm huge
-      truncate -s 200M sparse && printf end | dd of=sparse bs=1 seek=100000000 conv=notrunc status=none
+      truncate -s 200M sparse
+      printf end | dd of=sparse bs=1 seek=100000000 conv=notrunc status=none
       setfattr -n user.note -v text sparse
       tar --xattrs -S -cf archive.tar sparse && test "$(stat -c %s archive.tar)" -lt 1000000
       mkdir out && tar --xattrs -xf archive.tar -C out && cmp sparse out/sparse
@@ -76,7 +77,10 @@ struct ToolTests {
       "seq 1000 > f && sed -i s/500/five/ f && grep -q five f && test $(wc -l < f) = 1000")
     if Command.has("vim.tiny") || Command.has("vim") {
       try vault.check(
-        "$(command -v vim || command -v vim.tiny) -u NONE -es -c '%s/five/FIVE/' -c wq f; grep -q FIVE f"
+        """
+        $(command -v vim || command -v vim.tiny) -u NONE -es -c '%s/five/FIVE/' -c wq f
+        grep -q FIVE f
+        """
       )
     }
   }
@@ -115,7 +119,10 @@ struct ToolTests {
     try vault.check("rsync -aHAX /usr/share/doc /usr/share/perl5 tree/ 2>/dev/null || true")
     try vault.reopen()
     try vault.check(
-      "test -z \"$(rsync -aHAX --checksum --dry-run -i /usr/share/doc /usr/share/perl5 tree/ 2>/dev/null)\""
+      """
+      left=$(rsync -aHAX --checksum --dry-run -i /usr/share/doc /usr/share/perl5 tree/ 2>/dev/null)
+      test -z "$left"
+      """
     )
     let grep = try vault.sh(
       "grep -ra -e 'planted secret' -e 'A Planted Name' -e copyright '\(vault.vault)'", in: "/")

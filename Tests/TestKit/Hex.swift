@@ -6,7 +6,7 @@ package func hex(_ bytes: [UInt8]) -> String {
   }.joined()
 }
 
-/// The bytes hexadecimal digits stand for; spaces and line ends are skipped. Traps on anything else.
+/// The bytes hexadecimal digits stand for; spaces and line ends are skipped. Else it traps.
 package func unhex(_ text: String) -> [UInt8] {
   let digits = text.utf8.filter { $0 != 0x20 && $0 != 0x0a && $0 != 0x0d }
   precondition(digits.count % 2 == 0, "hexadecimal digits come in pairs")

@@ -20,10 +20,10 @@ struct ModelNode: Sendable {
   }
 }
 
-/// A tree of files as POSIX has it, in memory and with nothing behind it: what Coffre is compared with.
+/// A tree of files as POSIX has it, in memory and with nothing behind it: what Coffre has to match.
 ///
-/// The checks are made in the order in which a filesystem gets to see them, so that error numbers can
-/// be compared too.
+/// The checks are made in the order in which a filesystem gets to see them, so that error numbers
+/// can be compared too.
 package struct ModelVolume: Sendable {
   static let root = 1
   private(set) var nodes: [Int: ModelNode]

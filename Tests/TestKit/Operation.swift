@@ -1,7 +1,7 @@
 package import POSIX
 package import Volume
 
-/// One change of a tree, done to a volume and to the model alike. Its text makes it repeatable by hand.
+/// One change of a tree, done to a volume and to the model alike; its text lets it be done by hand.
 package enum Operation: Sendable, Hashable {
   case create(Path)
   case makeDirectory(Path)

@@ -1,6 +1,7 @@
 import Volume
 
-/// Operations at random from a seed: few names, so that they meet, and sizes around the chunk's edge.
+/// Operations at random from a seed: few names, so that they meet, and sizes around the edges of
+/// chunks.
 package struct OperationGenerator: Sendable {
   private var random: SplitMix64
   /// The largest offset or size. Beyond 3 chunks a file has a table, beyond 131 a pointer page.
@@ -16,9 +17,24 @@ package struct OperationGenerator: Sendable {
     + [[0xff, 0xfe, 0x80], [UInt8](repeating: 0x6c, count: 255)]
   private static let attributes = ["user.a", "user.b", "user.long"].map { Array($0.utf8) }
 
+  /// Any path, mostly of nothing.
   private mutating func path() -> Path {
     let depth = random.pick([1, 1, 1, 2, 2, 3])
     return (0..<depth).map { _ in random.pick(Self.names) }
+  }
+
+  /// Mostly a path of something: a file in three of four cases.
+  private mutating func old(_ tree: Tree, directory: Bool = false) -> Path {
+    guard random.chance(85) else { return path() }
+    let wanted = random.chance(75) != directory ? tree.others : tree.directories
+    return wanted.isEmpty ? path() : random.pick(wanted)
+  }
+
+  /// Mostly a path in a directory that is there.
+  private mutating func new(_ tree: Tree) -> Path {
+    guard random.chance(85) else { return path() }
+    let parents = tree.directories.filter { $0.count < 3 } + [[]]
+    return random.pick(parents) + [random.pick(Self.names)]
   }
 
   private mutating func size() -> Int {
@@ -29,22 +45,30 @@ package struct OperationGenerator: Sendable {
     return min(size, largest)
   }
 
-  package mutating func next() -> Operation {
-    switch random.below(100) {
-    case 0..<14: .create(path())
-    case 14..<22: .makeDirectory(path())
-    case 22..<50: .write(path(), at: size(), count: length(), fill: random.next())
-    case 50..<56: .truncate(path(), to: size())
-    case 56..<60: punch()
-    case 60..<66: .unlink(path())
-    case 66..<70: .removeDirectory(path())
-    case 70..<80:
-      .rename(path(), to: path(), random.pick([.replace, .replace, .noReplace, .exchange]))
-    case 80..<84: .link(path(), as: path())
-    case 84..<87: .symlink(path(), target: random.bytes(random.pick([1, 96, 97, 4095])))
-    case 87..<92: setAttribute()
-    case 92..<94: .removeAttribute(path(), random.pick(Self.attributes))
-    default: .sync(random.chance(30) ? [] : path())
+  /// The next operation, on any paths: most find nothing there.
+  package mutating func next() -> Operation { next(in: ModelVolume()) }
+
+  /// The next operation, most likely one that `model` can do.
+  package mutating func next(in model: ModelVolume) -> Operation {
+    let tree = model.tree
+    return switch random.below(100) {
+    case 0..<14: .create(new(tree))
+    case 14..<20: .makeDirectory(new(tree))
+    case 20..<50: .write(old(tree), at: size(), count: length(), fill: random.next())
+    case 50..<56: .truncate(old(tree), to: size())
+    case 56..<60: punch(old(tree))
+    case 60..<66: .unlink(old(tree))
+    case 66..<70: .removeDirectory(old(tree, directory: true))
+    case 70..<75: .rename(old(tree), to: new(tree), random.pick([.replace, .noReplace]))
+    case 75..<78:
+      .rename(
+        old(tree, directory: true), to: new(tree), random.pick([.replace, .exchange]))
+    case 78..<80: .rename(old(tree), to: old(tree), random.pick([.replace, .exchange]))
+    case 80..<84: .link(old(tree), as: new(tree))
+    case 84..<87: .symlink(new(tree), target: random.bytes(random.pick([1, 96, 97, 4095])))
+    case 87..<92: setAttribute(old(tree))
+    case 92..<94: .removeAttribute(old(tree), random.pick(Self.attributes))
+    default: .sync(random.chance(30) ? [] : old(tree))
     }
   }
 
@@ -52,14 +76,39 @@ package struct OperationGenerator: Sendable {
     random.pick([1, 10, 100, 4095, 4096, 4097, 8192, 5 * 4096, 1 + random.below(12 * 4096)])
   }
 
-  private mutating func punch() -> Operation {
+  private mutating func punch(_ path: Path) -> Operation {
     let start = size()
-    return .punch(path(), start..<(start + length()))
+    return .punch(path, start..<(start + length()))
   }
 
-  private mutating func setAttribute() -> Operation {
+  private mutating func setAttribute(_ path: Path) -> Operation {
     .setAttribute(
-      path(), random.pick(Self.attributes), count: random.pick([0, 1, 100, 4088, 5000]),
+      path, random.pick(Self.attributes), count: random.pick([0, 1, 100, 4088, 5000]),
       fill: random.next())
+  }
+}
+
+/// What there is in a model, to choose from; the root is left out.
+private struct Tree {
+  var directories: [Path] = []
+  var others: [Path] = []
+}
+
+extension ModelVolume {
+  fileprivate var tree: Tree {
+    var tree = Tree()
+    func visit(_ number: Int, _ path: Path) {
+      guard let entries = node(number).entries else {
+        tree.others.append(path)
+        return
+      }
+      if !path.isEmpty { tree.directories.append(path) }
+      // In order, so that a seed always means the same.
+      for name in entries.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
+        if let child = entries[name] { visit(child, path + [name]) }
+      }
+    }
+    visit(Self.root, [])
+    return tree
   }
 }

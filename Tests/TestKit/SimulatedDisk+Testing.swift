@@ -6,7 +6,7 @@ extension SimulatedDisk {
   /// Changing calls so far, failed ones included.
   package var steps: Int { state.withLock { $0.steps } }
 
-  /// After this many steps every call fails, as if the power were gone, and nothing changes any more.
+  /// After this many steps every call fails, as if the power were gone, and nothing changes.
   package var stopAfter: Int? {
     get { state.withLock { $0.stopAfter } }
     set { state.withLock { $0.stopAfter = newValue } }

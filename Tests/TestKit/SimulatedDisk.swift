@@ -4,8 +4,8 @@ import POSIX
 /// A disk in memory that loses, tears and fails whatever was not synced, as its seed has it.
 ///
 /// It promises no more than POSIX does: `sync` makes the contents of a file last but not its name,
-/// `syncFolder` makes names last but not contents. Every call that changes something is a step; a test
-/// stops the disk after each step in turn, takes `crashed` states of it, and opens those.
+/// `syncFolder` makes names last but not contents. Every call that changes something is a step; a
+/// test stops the disk after each step in turn, takes `crashed` states of it, and opens those.
 package final class SimulatedDisk: Disk {
   let state: Lock<SimulatedState>
 

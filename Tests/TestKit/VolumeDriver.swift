@@ -23,10 +23,9 @@ package struct VolumeDriver: Sendable {
   ) throws(VolumeError) -> (directory: InodeNumber, name: FileName) {
     guard let name = path.last else { throw .system(.invalid) }
     let directory = try find(Array(path.dropLast()))
-    // As the kernel does: a path through something else is refused before the next path is looked at.
-    guard try volume.attributes(of: directory).mode & 0o170000 == 0o040000 else {
-      throw .system(.notDirectory)
-    }
+    // The kernel looks at this before it goes on to a second path.
+    let mode = try volume.attributes(of: directory).mode
+    guard mode & FileMode.typeMask == FileMode.directory else { throw .system(.notDirectory) }
     return (directory, try FileName(name))
   }
 

@@ -130,8 +130,9 @@ private struct Scenario {
     return options
   }
 
-  /// Power loss after every `stride`-th call that changes the disk, in every scenario: the vault mounts, the names are
-  /// those after some step since the last sync, every file reads as it was after some step since then.
+  /// Power loss after every `stride`-th call that changes the disk, in every scenario: the vault
+  /// mounts, the names are those after some step since the last sync, every file reads as it was
+  /// after some step since then.
   @Test(arguments: 0..<6 as Range<UInt64>)
   func survivesPowerLoss(seed: UInt64) throws {
     let master = SecretBytes(random: 32)
@@ -206,7 +207,8 @@ private struct Scenario {
     left.symmetricDifference(right).count <= 2
   }
 
-  /// Of a step that did not return: accepted where all but at most 12 000 bytes are as before, or the size changed.
+  /// Of a step that did not return: accepted where all but at most 12 000 bytes are as before, or
+  /// the size changed.
   private func isUnderWay(_ content: [UInt8], _ last: [UInt8]?) -> Bool {
     guard let last else { return true }
     if content.count != last.count { return true }

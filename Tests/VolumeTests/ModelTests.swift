@@ -9,7 +9,8 @@ import Testing
 
 @testable import Volume
 
-/// Random operations on the volume and on a small model in memory agree, after each and after each mount.
+/// Random operations on the volume and on a small model in memory agree, after each and after each
+/// mount.
 @Suite struct ModelTests {
   let vault = [UInt8](repeating: 5, count: 16)
 

@@ -6,13 +6,10 @@ import TestKit
 
 @testable import Vault
 
-/// A password as the tests write it.
-func secret(_ text: String) -> SecretBytes { SecretBytes(copying: Buffer(Array(text.utf8)).bytes) }
-
 /// What a secret holds; for secrets of tests alone.
 func bytes(_ secret: borrowing SecretBytes) -> [UInt8] { array(secret.bytes) }
 
-/// A configuration with one password, its master key, and a disk that holds both copies and no store.
+/// A configuration with one password, its master key, and a disk with both copies and no store.
 ///
 /// A password costs a good part of a second, so tests that need no password share one of these.
 struct Configured: Sendable {

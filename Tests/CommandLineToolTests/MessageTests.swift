@@ -1,0 +1,59 @@
+import Crypto
+import POSIX
+@testable import CommandLineTool
+@testable import Session
+import Testing
+
+/// What goes through pipes and sockets arrives as it was.
+@Suite struct MessageTests {
+  @Test func settingsArriveWhole() throws {
+    var settings = MountSettings(vault: "/a b/ü\n=%/v", mountPoint: "/m\t\\'\"")
+    settings.readOnly = true
+    settings.lockAfter = nil
+    settings.extra = ["noexec", "max_read=4096"]
+    let message = settings.message(passwordCount: 7)
+    let line = message.line
+    #expect(line.count(where: { $0 == UInt8(ascii: "\n") }) == 1)
+    let arrived = try #require(Message(line: Array(line.dropLast())))
+    #expect(arrived.count("password") == 7)
+    #expect(MountSettings(arrived) == settings)
+  }
+
+  @Test func failuresArriveWhole() {
+    for code in ExitCode.allCases {
+      let hint = code == .usage ? nil : "try\nagain"
+      let failure = Failure(code, "it's 50 % broken: a=b", hint: hint)
+      #expect(Message(line: Array(Message(failure).line.dropLast()))?.failure == failure)
+    }
+  }
+
+  @Test func statusArrivesWhole() {
+    let status = MountStatus(
+      vault: "/v v", mountPoint: "/m", identifier: "00ff", since: 1_700_000_000, idle: 3,
+      lockAfter: 900, readOnly: false, generation: 12, healedCopies: 1, process: 77)
+    #expect(MountStatus(status.message) == status)
+  }
+
+  @Test(arguments: ["", "verb x", "verb x=%", "verb x=%4", "verb x=%zz"])
+  func nonsenseIsNoMessage(line: String) { #expect(Message(line: Array(line.utf8)) == nil) }
+
+  @Test func mountsAreRead() {
+    let line = "36 35 98:0 / /mnt/a\\040b rw,noatime shared:1 master:2 - fuse.coffre coffre rw"
+    #expect(
+      MountTable.entry(Array(line.utf8))
+        == MountTable.Entry(mountPoint: "/mnt/a b", type: "fuse.coffre"))
+    #expect(MountTable.entry(Array("36 35 98:0 / /mnt rw".utf8)) == nil)
+    #expect(MountTable.entries().contains { $0.mountPoint == "/" })
+  }
+
+  @Test func nestingIsSeen() {
+    #expect(MountPaths.contains("/a", "/a") && MountPaths.contains("/a", "/a/b"))
+    #expect(MountPaths.contains("/", "/a") && !MountPaths.contains("/a", "/ab"))
+  }
+
+  @Test func jsonIsEscaped() {
+    let values: [JSON] = [.string("\\\n\u{1}ü"), .null, .bool(true), .number(-1)]
+    let json = JSON.object([("a\"b", .array(values))])
+    #expect(json.text == #"{"a\"b": ["\\\n\u0001ü", null, true, -1]}"#)
+  }
+}

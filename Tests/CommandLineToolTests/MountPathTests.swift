@@ -1,0 +1,33 @@
+import POSIX
+import TestKit
+import Testing
+
+@testable import Session
+
+@Suite struct MountPathTests {
+  private func code(_ mountPoint: String, _ vault: String) -> ExitCode? {
+    do throws(Failure) {
+      _ = try MountPaths.check(mountPoint: mountPoint, vault: vault)
+      return nil
+    } catch { return error.code }
+  }
+
+  @Test func eachWrongMountPointHasItsCode() throws {
+    let scratch = ScratchDirectory()
+    for name in ["vault", "vault/inner", "mount", "full"] {
+      try System.makeDirectory(scratch.path(name), mode: 0o700)
+    }
+    try writeFile(scratch.path("full/file"), [1])
+    let vault = scratch.path("vault")
+    #expect(code(scratch.path("mount"), vault) == nil)
+    #expect(code(scratch.path("mount/"), vault) == nil)
+    #expect(code(scratch.path("absent"), vault) == .badMountPoint)
+    #expect(code(scratch.path("full/file"), vault) == .badMountPoint)
+    #expect(code(scratch.path("full"), vault) == .badMountPoint)
+    #expect(code(vault, vault) == .nested)
+    #expect(code(scratch.path("vault/inner"), vault) == .nested)
+    #expect(code(scratch.path("mount/../vault/inner"), vault) == .nested)
+    #expect(code(scratch.path, vault) == .nested)
+    #expect(code("/proc", vault) == .inUse)
+  }
+}
