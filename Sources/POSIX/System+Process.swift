@@ -16,10 +16,11 @@ package enum ChildDescriptor: Hashable, Sendable {
 
 /// Processes, and what a process knows of itself.
 extension System {
-  /// Starts a program, posix_spawn(3): descriptors 0, 1, ... are as given, those of this process closed.
-  /// No signal is blocked or ignored in it.
+  /// Starts a program, posix_spawn(3): descriptors 0, 1, ... are as given, those of this process
+  /// closed. No signal is blocked or ignored in it.
   ///
-  /// Detached, it is free from the terminal, setsid(2), and what this process inherited is closed too.
+  /// Detached, it is free from the terminal, setsid(2), and what this process inherited is closed
+  /// too.
   package static func spawn(
     _ path: String, _ arguments: [String], descriptors: [ChildDescriptor], detached: Bool
   ) throws(Errno) -> Int32 {
