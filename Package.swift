@@ -65,7 +65,9 @@ let package = Package(
     tests("DiskTests", ["Disk", "POSIX", "Bytes"]),
     tests("EngineTests", ["Engine", "Disk", "Format", "Crypto", "POSIX", "Bytes"]),
     tests("VolumeTests", ["Volume", "Engine", "Disk", "Format", "Crypto", "POSIX", "Bytes"]),
-    tests("CommandLineToolTests", ["CommandLineTool", "Session", "Vault", "POSIX", "Bytes"]),
+    tests(
+      "CommandLineToolTests",
+      ["CommandLineTool", "Session", "Vault", "Format", "Crypto", "POSIX", "Bytes"]),
     tests("MountTests", ["POSIX", "Bytes"]),
     tests("TidyTests", ["POSIX", "Bytes"]),
   ],

@@ -5,7 +5,8 @@ import TestKit
 import Testing
 @testable import Vault
 
-/// The configuration survives damage, tells it from a wrong password, and is replaced whole or not at all.
+/// The configuration survives damage, tells it from a wrong password, and is replaced whole or not
+/// at all.
 @Suite struct ConfigurationTests {
   /// A configuration nobody can open: enough where no key is derived.
   private func sample(generation: UInt64 = 1) -> Configuration {
