@@ -67,7 +67,10 @@ let package = Package(
     tests("VolumeTests", ["Volume", "Engine", "Disk", "Format", "Crypto", "POSIX", "Bytes"]),
     tests(
       "CommandLineToolTests",
-      ["CommandLineTool", "Session", "Vault", "Format", "Crypto", "POSIX", "Bytes"]),
+      [
+        "CommandLineTool", "Session", "Vault", "Volume", "Engine", "Disk", "Format", "Crypto",
+        "POSIX", "Bytes",
+      ]),
     tests("MountTests", ["POSIX", "Bytes"]),
     tests("TidyTests", ["POSIX", "Bytes"]),
   ],
