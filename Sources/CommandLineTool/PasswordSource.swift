@@ -64,7 +64,7 @@ package enum PasswordSource: Hashable, Sendable {
       let pipe = try Pipe()
       process = try System.spawn(
         "/bin/sh", ["sh", "-c", command],
-        descriptors: [.inherited, .number(pipe.writing.rawValue), .inherited], newSession: false)
+        descriptors: [.inherited, .number(pipe.writing.rawValue), .inherited], detached: false)
       output = pipe.intoReading()
     } catch { throw Failure(.badPasswordInput, "the password command: \(error.description)") }
     var problem: Failure?

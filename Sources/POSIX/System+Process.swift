@@ -19,10 +19,10 @@ extension System {
   /// Starts a program, posix_spawn(3): descriptors 0, 1, ... are as given, those of this process
   /// closed. No signal is blocked or ignored in it.
   ///
-  /// In a new session, it is free from the terminal, setsid(2), and what this process inherited is
-  /// closed too.
+  /// Detached, it is free from the terminal, setsid(2), and what this process inherited is closed
+  /// too.
   package static func spawn(
-    _ path: String, _ arguments: [String], descriptors: [ChildDescriptor], newSession: Bool
+    _ path: String, _ arguments: [String], descriptors: [ChildDescriptor], detached: Bool
   ) throws(Errno) -> Int32 {
     var words: [CChar] = []
     for argument in arguments {
@@ -38,7 +38,7 @@ extension System {
     }
     var process: Int32 = 0
     let result = unsafe coffre_spawn(
-      path, words, arguments.count, numbers, Int32(numbers.count), newSession ? 1 : 0, &process)
+      path, words, arguments.count, numbers, Int32(numbers.count), detached ? 1 : 0, &process)
     guard result == 0 else { throw Errno(rawValue: result) }
     return process
   }

@@ -28,7 +28,7 @@ package enum Launcher {
       _ = try spawn(
         superviseVerb, [settings.mountPoint],
         [.null, .null, .null, .number(down.reading.rawValue), .number(up.writing.rawValue)],
-        newSession: true)
+        detached: true)
       verdict = Connection(up.intoReading())
       let request = Connection(down.intoWriting())
       try request.send(settings.message(passwordCount: password.count))
@@ -55,12 +55,12 @@ package enum Launcher {
 
   /// This very program once more, also if its file was replaced meanwhile.
   static func spawn(
-    _ verb: String, _ arguments: [String], _ descriptors: [ChildDescriptor], newSession: Bool
+    _ verb: String, _ arguments: [String], _ descriptors: [ChildDescriptor], detached: Bool
   ) throws(Errno) -> Int32 {
     // Swift's crash handler would write out memory, secrets with it.
     System.setEnvironment("SWIFT_BACKTRACE", "enable=no")
     return try System.spawn(
       "/proc/self/exe", ["coffre", verb] + arguments, descriptors: descriptors,
-      newSession: newSession)
+      detached: detached)
   }
 }

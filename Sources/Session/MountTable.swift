@@ -78,7 +78,7 @@ enum MountTable {
       guard
         let process = try? System.spawn(
           tool, ["fusermount3", "-u", "-z", "-q", "--", path], descriptors: [.null, .null, .null],
-          newSession: false)
+          detached: false)
       else { continue }
       return (try? System.wait(for: process)) == .exited(0)
     }

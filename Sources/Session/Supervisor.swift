@@ -20,7 +20,7 @@ package enum Supervisor {
         [
           .null, .null, .null, .number(settings.rawValue),
           .number(Launcher.verdictDescriptor),
-        ], newSession: false)
+        ], detached: false)
       close(settings)
       end = try System.wait(for: daemon)
     } catch {
