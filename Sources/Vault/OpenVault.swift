@@ -27,7 +27,14 @@ package final class OpenVault: Sendable {
   }
 
   /// What a person should be told, as sentences.
-  package var notices: [String] { volume.warnings.map(\.sentence) }
+  package var notices: [String] {
+    volume.warnings.map { warning in
+      // Nothing is accepted, let alone discarded, by looking.
+      isReadOnly && warning == .olderAccepted
+        ? "this vault is older than, or a fork of, what this machine has seen of it"
+        : warning.sentence
+    }
+  }
 
   /// Changes the password while the vault is in use.
   package func changePassword(
