@@ -36,10 +36,11 @@ bench-engine: ## Measure engine calls without FUSE
 
 install: build ## Install the command and its man page under PREFIX
 	install -D -m 0755 $(BUILD)/release/coffre $(DESTDIR)$(PREFIX)/bin/coffre
+	install -D -m 0755 mount-scripts/mount.fuse.coffre $(DESTDIR)/sbin/mount.fuse.coffre
 	install -D -m 0644 docs/coffre.1 $(DESTDIR)$(PREFIX)/share/man/man1/coffre.1
 
 uninstall: ## Remove what `make install` installed
-	rm -f $(DESTDIR)$(PREFIX)/bin/coffre $(DESTDIR)$(PREFIX)/share/man/man1/coffre.1
+	rm -f $(DESTDIR)/sbin/mount.fuse.coffre $(DESTDIR)$(PREFIX)/bin/coffre $(DESTDIR)$(PREFIX)/share/man/man1/coffre.1
 
 clean: ## Remove everything that was built
 	rm -rf $(BUILD)
