@@ -146,7 +146,7 @@ extension Engine {
       let file = try Journal.createSegment(
         number, bytes: parts.options.journalSegmentBytes, on: parts.disk)
       parts.journal = Journal(
-        disk: parts.disk, segment: (codec, file),
+        segment: (codec, file),
         segmentBytes: parts.options.journalSegmentBytes,
         nextSequence: recovery.lastSequence + 1, previous: recovery.lastTag)
     } catch {

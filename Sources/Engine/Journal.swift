@@ -31,17 +31,15 @@ package final class Journal: Sendable {
   /// Frames are bounded so that every one fits in a fresh segment.
   package static let maximumPayload = 2 << 20
 
-  private let disk: any Disk
   private let segmentBytes: UInt64
   private let tail: Lock<Tail>
   private let durability: Monitor<Durability>
 
   /// A journal that begins in a segment this session has created.
   init(
-    disk: any Disk, segment: (codec: SegmentCodec, file: any DiskFile), segmentBytes: Int,
+    segment: (codec: SegmentCodec, file: any DiskFile), segmentBytes: Int,
     nextSequence: UInt64, previous: Tag
   ) {
-    self.disk = disk
     self.segmentBytes = UInt64(segmentBytes)
     tail = Lock(
       Tail(

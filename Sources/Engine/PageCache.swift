@@ -39,12 +39,4 @@ final class PageCache: Sendable {
     // An older version must not come back when the newer one is turned out first.
     state.old[id] = nil
   }
-
-  /// After a checkpoint the trees tell the truth again: pages that are neither recent nor changed
-  /// go.
-  func trim(keeping dirty: [PageID: Page?]) {
-    state.withLock { state in
-      if state.old.count > half { state.old = [:] }
-    }
-  }
 }

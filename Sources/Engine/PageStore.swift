@@ -86,7 +86,6 @@ package final class PageStore: @unchecked Sendable {
       }
       for (id, page) in tables { cache.insert(page, as: id) }
       tops = newTops
-      cache.trim(keeping: dirty)
     }
   }
 

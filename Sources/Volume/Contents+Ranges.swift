@@ -21,9 +21,7 @@ extension Volume {
       }
       try nodes.with(inode.rawValue) { (node) throws(EngineError) in
         try node.content.withWrite { () throws(EngineError) in
-          let record = try engine.read { (pages) throws(EngineError) in
-            try Inodes.record(of: node.number, in: pages)
-          }
+          let record = try record(of: node.number)
           guard record.isRegular else {
             throw EngineError.posix(record.isDirectory ? .isDirectory : .invalid)
           }
@@ -68,9 +66,7 @@ extension Volume {
     try answer { () throws(EngineError) in
       try nodes.with(inode.rawValue) { (node) throws(EngineError) in
         try node.content.withRead { () throws(EngineError) in
-          let record = try engine.read { (pages) throws(EngineError) in
-            try Inodes.record(of: node.number, in: pages)
-          }
+          let record = try record(of: node.number)
           let size = node.state.withLock { $0.size } ?? record.size
           guard offset < size else { return nil }
           let end = (size + UInt64(Layout.chunkSize) - 1) / UInt64(Layout.chunkSize)

@@ -27,9 +27,7 @@ extension Volume {
   func readContents(
     of node: Node, into span: inout MutableRawSpan, at offset: UInt64
   ) throws(EngineError) -> Int {
-    let record = try engine.read { (pages) throws(EngineError) in
-      try Inodes.record(of: node.number, in: pages)
-    }
+    let record = try record(of: node.number)
     guard record.isRegular else { throw .posix(record.isDirectory ? .isDirectory : .invalid) }
     let size = node.state.withLock { $0.size } ?? record.size
     guard offset < size else { return 0 }

@@ -23,9 +23,7 @@ extension Volume {
     }
     // A crash may have left chunks beyond the size: the file must not grow over them.
     try finishTrimming(node)
-    let record = try engine.read { (pages) throws(EngineError) in
-      try Inodes.record(of: node.number, in: pages)
-    }
+    let record = try record(of: node.number)
     guard record.isRegular else { throw .posix(record.isDirectory ? .isDirectory : .invalid) }
     let current = node.state.withLock { $0.size } ?? record.size
     if size > current { try clearTail(of: node, record, current) }

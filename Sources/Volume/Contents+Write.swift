@@ -33,14 +33,14 @@ extension Volume {
   private func writeContents(
     of node: Node, _ span: RawSpan, at offset: UInt64
   ) throws(EngineError) {
-    let record = try engine.read { (pages) throws(EngineError) in
-      try Inodes.record(of: node.number, in: pages)
-    }
-    guard record.isRegular else { throw .posix(record.isDirectory ? .isDirectory : .invalid) }
     try node.content.withWrite { () throws(EngineError) in
-      if record.flags.contains(.trimming) { try finishTrimming(node) }
-      let record = try engine.read { (pages) throws(EngineError) in
-        try Inodes.record(of: node.number, in: pages)
+      var record = try record(of: node.number)
+      guard record.isRegular else {
+        throw .posix(record.isDirectory ? .isDirectory : .invalid)
+      }
+      if record.flags.contains(.trimming) {
+        try finishTrimming(node)
+        record = try self.record(of: node.number)
       }
       let size = node.state.withLock { $0.size } ?? record.size
       let end = offset + UInt64(span.byteCount)
@@ -217,9 +217,7 @@ extension Volume {
   }
 
   private func clearSetID(of node: Node) throws(EngineError) {
-    let record = try engine.read { (pages) throws(EngineError) in
-      try Inodes.record(of: node.number, in: pages)
-    }
+    let record = try record(of: node.number)
     guard record.mode & (FileMode.setUser | FileMode.setGroup) != 0 else { return }
     try engine.transact { (transaction) throws(EngineError) in
       try Inodes.change(node.number, in: transaction) { $0.clearSetID() }

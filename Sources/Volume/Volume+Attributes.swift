@@ -6,11 +6,14 @@ import POSIX
 extension Volume {
   package func attributes(of inode: InodeNumber) throws(VolumeError) -> Attributes {
     try answer { () throws(EngineError) in
-      let record = try engine.read { (pages) throws(EngineError) in
-        try Inodes.record(of: inode.rawValue, in: pages)
-      }
+      let record = try record(of: inode.rawValue)
       return attributes(inode.rawValue, record)
     }
+  }
+
+  /// An inode's record as the newest frame has it; ESTALE if the inode is not in use.
+  func record(of number: UInt64) throws(EngineError) -> InodeRecord {
+    try engine.read { (pages) throws(EngineError) in try Inodes.record(of: number, in: pages) }
   }
 
   /// A record as stat(2) tells it, with what no frame says yet.
@@ -61,9 +64,7 @@ extension Volume {
           }
         }
       }
-      let record = try engine.read { (pages) throws(EngineError) in
-        try Inodes.record(of: inode.rawValue, in: pages)
-      }
+      let record = try record(of: inode.rawValue)
       return attributes(inode.rawValue, record)
     }
   }

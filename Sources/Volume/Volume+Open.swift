@@ -6,9 +6,7 @@ extension Volume {
   /// Counts an open handle; the inode lives until it is released. `truncate` is O_TRUNC.
   package func open(_ inode: InodeNumber, truncate: Bool) throws(VolumeError) {
     try answer { () throws(EngineError) in
-      let record = try engine.read { (pages) throws(EngineError) in
-        try Inodes.record(of: inode.rawValue, in: pages)
-      }
+      let record = try record(of: inode.rawValue)
       nodes.open(inode.rawValue)
       guard truncate else { return }
       do throws(EngineError) {
