@@ -52,4 +52,37 @@ import Testing
     try disk.syncFolder("")
     #expect(disk.crashed(seed: 1, mode: .dropAll).names == [])
   }
+
+  @Test func aNameGoesForwardInTime() throws {
+    try disk.create("object").put([1], at: 0)
+    try disk.open("object", writable: true).sync()
+    try disk.syncFolder("")
+    try disk.create("new").put([2], at: 0)
+    try disk.open("new", writable: true).sync()
+    try disk.rename("new", to: "object")
+    try disk.rename("object", to: "last")
+    // Whoever is "last" has been "object" before, and the first one was replaced on the way.
+    let states: Set<[String: [UInt8]]> = [
+      ["object": [1]], ["object": [1], "new": [2]], ["object": [2]], ["last": [2]],
+    ]
+    for mode in [CrashMode.prefix, .subset] {
+      let found = (0..<200 as Range<UInt64>).map { seed in
+        let crashed = disk.crashed(seed: seed, mode: mode)
+        return Dictionary(
+          uniqueKeysWithValues: crashed.names.map { ($0, crashed.content(of: $0) ?? []) })
+      }
+      #expect(Set(found) == states)
+    }
+  }
+
+  @Test func whatALastingChangeBuildsOnLastsToo() throws {
+    try disk.createFolder("data")
+    try disk.syncFolder("")
+    try disk.create("object").sync()
+    try disk.rename("object", to: "data/object")
+    try disk.remove("data/object")
+    // The removal is certain with its folder; so the rename before it cannot be undone.
+    try disk.syncFolder("data")
+    #expect(disk.crashed(seed: 1, mode: .dropAll).names == [])
+  }
 }

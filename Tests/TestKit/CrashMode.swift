@@ -9,7 +9,8 @@ package enum CrashMode: Hashable, Sendable, CaseIterable {
   /// Writes are kept, lost or torn at random; of the changes of names a random beginning is kept,
   /// as a journalling filesystem does.
   case prefix
-  /// The same, but any of the changes of names may be lost.
+  /// The same, but any name may be as it was before or after any of its changes. A rename is one
+  /// change.
   case subset
   /// One of the last two, as the seed has it.
   case random
@@ -35,6 +36,10 @@ package struct SimulatedCall: Hashable, Sendable {
   package let object: String
   /// Steps before this call.
   package let step: Int
+  /// Calls of this kind up to this one, which counts: the first is 1.
+  package let count: Int
+  /// The bytes that a read, write, allocate or punch is about.
+  package let range: Range<UInt64>?
 }
 
 /// Chooses which calls fail and how. It runs inside the disk's lock and must not call the disk.

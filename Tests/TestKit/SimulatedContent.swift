@@ -17,6 +17,13 @@ enum PendingChange: Sendable {
     case .punch(let range): content.punch(range)
     }
   }
+
+  /// Applies what a filesystem's own records tell of the change: sizes and holes, no data.
+  func applyRecords(to content: inout SparseContent) {
+    guard case .write(let bytes, let offset) = self else { return apply(to: &content) }
+    let end = offset + bytes.count
+    if !bytes.isEmpty && content.size < end { content.resize(end) }
+  }
 }
 
 /// A simulated file: what readers see, what a power loss leaves for certain, and what lies between.
@@ -24,6 +31,8 @@ struct SimulatedContent: Sendable {
   private(set) var current = SparseContent()
   private(set) var durable = SparseContent()
   private(set) var pending: [PendingChange] = []
+  /// Whether readers see what a failed sync lost.
+  private var hasLost = false
   var handles = 0
 
   init() {}
@@ -39,14 +48,28 @@ struct SimulatedContent: Sendable {
     pending.append(change)
   }
 
+  /// Takes space that a failed reservation keeps; the size does not change.
+  mutating func reserve(_ range: Range<Int>) {
+    let size = current.size
+    current.allocate(range)
+    current.setSize(size)
+  }
+
   mutating func sync() {
-    for change in pending { change.apply(to: &durable) }
+    if hasLost {
+      for change in pending { change.apply(to: &durable) }
+    } else {
+      durable = current
+    }
     pending = []
   }
 
   /// What Linux does when the sync fails: pages become clean though they never reached the disk.
   /// Readers go on seeing them, and a later sync that succeeds does not bring them back.
-  mutating func failSync() { pending.removeAll { $0.isWrite } }
+  mutating func failSync() {
+    hasLost = hasLost || pending.contains { $0.isWrite }
+    pending.removeAll { $0.isWrite }
+  }
 
   /// Alters the stored bytes behind the program's back.
   mutating func tamper(_ body: (inout SparseContent) -> Void) {
@@ -54,40 +77,35 @@ struct SimulatedContent: Sendable {
     body(&durable)
   }
 
-  /// What a power loss leaves: each pending change kept, dropped or, a write, torn by sectors.
+  /// What a power loss leaves.
+  ///
+  /// Sizes and holes are as after the first so many changes: a filesystem writes one inode at once.
+  /// Each sector of 512 bytes is as it was before, or as it was after any of the writes to it that
+  /// follow: so writes are kept, lost, torn and reordered. A size may be there without its data,
+  /// which reads as zeros then.
   func afterCrash(_ mode: CrashMode, _ random: inout SplitMix64) -> SparseContent {
-    var content = durable
     switch mode {
     case .keepAll: return current
-    case .dropAll: return content
+    case .dropAll: return durable
     case .prefix, .subset, .random: break
     }
-    let likelihood = random.pick([10, 50, 90, 99])
-    for change in pending {
-      let kept = random.chance(likelihood)
-      if case .write(let bytes, let offset) = change, !kept, random.chance(50) {
-        Self.tear(bytes, at: offset, into: &content, &random)
-      } else if kept {
-        change.apply(to: &content)
+    if pending.isEmpty { return durable }
+    var seen = durable
+    var kept = durable
+    let likelihood = random.pick([0, 10, 50, 90, 100])
+    let recorded = random.below(pending.count + 1)
+    for (index, change) in pending.enumerated() {
+      change.apply(to: &seen)
+      if index < recorded { change.applyRecords(to: &kept) }
+      guard case .write(let bytes, let offset) = change else { continue }
+      let sectors = SparseContent.sectors(of: offset..<(offset + bytes.count))
+      let isTorn = random.chance(25)
+      let isKept = random.chance(likelihood)
+      for sector in sectors where isTorn ? random.chance(50) : isKept {
+        kept.copySector(sector, from: seen)
       }
     }
-    return content
-  }
-
-  /// Writes random sectors of a write: those of the disk, 512 bytes at multiples of 512.
-  private static func tear(
-    _ bytes: [UInt8], at offset: Int, into content: inout SparseContent,
-    _ random: inout SplitMix64
-  ) {
-    // The size may have been changed before the data got there.
-    if random.chance(30), content.size < offset + bytes.count {
-      content.resize(offset + bytes.count)
-    }
-    var start = offset
-    while start < offset + bytes.count {
-      let end = min((start / 512 + 1) * 512, offset + bytes.count)
-      if random.chance(50) { content.write(bytes, (start - offset)..<(end - offset), at: start) }
-      start = end
-    }
+    kept.dropPastEnd()
+    return kept
   }
 }

@@ -15,12 +15,7 @@ final class SimulatedFile: DiskFile {
     self.writable = writable
   }
 
-  deinit {
-    disk.state.withLock { state in
-      state.files[number]?.handles -= 1
-      state.forgetUnreachable()
-    }
-  }
+  deinit { disk.state.withLock { $0.close(number, name) } }
 
   private func content(
     _ state: inout SimulatedState, _ kind: SimulatedCall.Kind
@@ -30,16 +25,16 @@ final class SimulatedFile: DiskFile {
   }
 
   private func beginChange(
-    _ state: inout SimulatedState, _ kind: SimulatedCall.Kind
+    _ state: inout SimulatedState, _ kind: SimulatedCall.Kind, _ range: Range<Int>? = nil
   ) throws(DiskError) {
-    try state.begin(kind, name)
+    try state.begin(kind, name, range.map { UInt64($0.lowerBound)..<UInt64($0.upperBound) })
     guard writable else { throw state.fail(.badDescriptor, kind, name) }
   }
 
   func read(into span: inout MutableRawSpan, at offset: UInt64) throws(DiskError) -> Int {
     // The content is copied out, which costs nothing: the lock must not be held over the span.
     let stored = try disk.state.withLock { (state) throws(DiskError) -> SparseContent in
-      try state.begin(.read, name)
+      try state.begin(.read, name, offset..<(offset + UInt64(span.byteCount)))
       return try content(&state, .read)
     }
     let start = min(Int(clamping: offset), stored.size)
@@ -50,19 +45,23 @@ final class SimulatedFile: DiskFile {
 
   func write(_ span: RawSpan, at offset: UInt64) throws(DiskError) {
     let bytes = array(span)
-    let start = Int(offset)
+    let range = Int(offset)..<(Int(offset) + bytes.count)
     try disk.state.withLock { (state) throws(DiskError) in
-      do throws(DiskError) { try beginChange(&state, .write) } catch {
+      do throws(DiskError) { try beginChange(&state, .write, range) } catch {
         // A write that fails may have got half-way. Nothing is written after the power is lost.
         let half = bytes.count / 1024 * 512
         if error.operation != SimulatedState.powerLoss, writable, half > 0 {
-          state.files[number]?.change(.write(Array(bytes[..<half]), at: start))
+          state.files[number]?.change(.write(Array(bytes[..<half]), at: range.lowerBound))
         }
         throw error
       }
-      let pages = try content(&state, .write).newPages(start..<(start + bytes.count))
-      guard state.hasRoom(forPages: pages) else { throw state.fail(.noSpace, .write, name) }
-      state.files[number]?.change(.write(bytes, at: start))
+      // On a full disk what fits is written.
+      let fitting = try content(&state, .write).fitting(range, pages: state.freePages)
+      if !fitting.isEmpty {
+        let part = Array(bytes[..<fitting.count])
+        state.files[number]?.change(.write(part, at: range.lowerBound))
+      }
+      guard fitting == range else { throw state.fail(.noSpace, .write, name) }
     }
   }
 
@@ -79,9 +78,12 @@ final class SimulatedFile: DiskFile {
   func allocate(_ range: Range<UInt64>) throws(DiskError) {
     let range = Int(range.lowerBound)..<Int(range.upperBound)
     try disk.state.withLock { (state) throws(DiskError) in
-      try beginChange(&state, .allocate)
+      try beginChange(&state, .allocate, range)
       guard !range.isEmpty else { throw state.fail(.invalid, .allocate, name) }
-      guard state.hasRoom(forPages: try content(&state, .allocate).newPages(range)) else {
+      let fitting = try content(&state, .allocate).fitting(range, pages: state.freePages)
+      guard fitting == range else {
+        // What was reserved so far stays reserved, past the end too, as on ext4 and XFS.
+        state.files[number]?.reserve(fitting)
         throw state.fail(.noSpace, .allocate, name)
       }
       state.files[number]?.change(.allocate(range))
@@ -91,7 +93,7 @@ final class SimulatedFile: DiskFile {
   func punch(_ range: Range<UInt64>) throws(DiskError) -> Bool {
     let range = Int(range.lowerBound)..<Int(range.upperBound)
     return try disk.state.withLock { (state) throws(DiskError) in
-      try beginChange(&state, .punch)
+      try beginChange(&state, .punch, range)
       guard !range.isEmpty else { throw state.fail(.invalid, .punch, name) }
       guard state.punches else { return false }
       state.files[number]?.change(.punch(range))

@@ -30,13 +30,15 @@ struct PendingName: Sendable {
 
   init(_ change: Change) {
     self.change = change
-    folders =
-      switch change {
-      case .create(let name, _), .remove(let name), .createFolder(let name):
-        [NameTable.folder(of: name)]
-      case .rename(let name, let newName, _):
-        [NameTable.folder(of: name), NameTable.folder(of: newName)]
-      }
+    folders = []
+    folders = Set(names.map(NameTable.folder))
+  }
+
+  var names: Set<String> {
+    switch change {
+    case .create(let name, _), .remove(let name), .createFolder(let name): [name]
+    case .rename(let name, let newName, _): [name, newName]
+    }
   }
 
   /// The file a change names, if any.
@@ -79,12 +81,22 @@ struct SimulatedNames: Sendable {
   }
 
   mutating func sync(folder: String) {
-    var left: [PendingName] = []
-    for var change in pending {
-      change.folders.remove(folder)
-      if change.folders.isEmpty { change.apply(to: &durable) } else { left.append(change) }
+    for index in pending.indices { pending[index].folders.remove(folder) }
+    let lasting = withEarlier(pending.map { $0.folders.isEmpty })
+    for (change, lasts) in zip(pending, lasting) where lasts { change.apply(to: &durable) }
+    pending = zip(pending, lasting).filter { !$0.1 }.map { $0.0 }
+  }
+
+  /// Adds to some changes those before them of the same names, without which they make no sense.
+  private func withEarlier(_ chosen: [Bool]) -> [Bool] {
+    var chosen = chosen
+    var names: Set<String> = []
+    for (index, change) in pending.enumerated().reversed() {
+      guard chosen[index] || !names.isDisjoint(with: change.names) else { continue }
+      chosen[index] = true
+      names.formUnion(change.names)
     }
-    pending = left
+    return chosen
   }
 
   mutating func tamper(_ body: (inout NameTable) -> Void) {
@@ -107,7 +119,8 @@ struct SimulatedNames: Sendable {
       for change in pending.prefix(random.below(pending.count + 1)) { change.apply(to: &table) }
     case .subset:
       let likelihood = random.pick([10, 50, 90])
-      for change in pending where random.chance(likelihood) { change.apply(to: &table) }
+      let kept = withEarlier(pending.map { _ in random.chance(likelihood) })
+      for (change, isKept) in zip(pending, kept) where isKept { change.apply(to: &table) }
     case .random: return afterCrash(random.chance(50) ? .prefix : .subset, &random)
     }
     // What was in a folder that is lost is lost with it.

@@ -12,21 +12,27 @@ struct SimulatedState: Sendable {
   var capacity: Int?
   var punches = true
   var counts: [SimulatedCall.Kind: Int] = [:]
+  var log: [SimulatedCall]?
+  var closedUnsynced: Set<String> = []
 
   static let powerLoss = "power loss"
 
   /// Counts a call, and fails it if it is to fail.
-  mutating func begin(_ kind: SimulatedCall.Kind, _ object: String) throws(DiskError) {
-    if let stopAfter, steps >= stopAfter {
-      throw DiskError(errno: .ioError, operation: Self.powerLoss, object: object)
-    }
-    let call = SimulatedCall(kind: kind, object: object, step: steps)
+  mutating func begin(
+    _ kind: SimulatedCall.Kind, _ object: String, _ range: Range<UInt64>? = nil
+  ) throws(DiskError) {
+    if hasStopped { throw DiskError(errno: .ioError, operation: Self.powerLoss, object: object) }
     counts[kind, default: 0] += 1
+    let call = SimulatedCall(
+      kind: kind, object: object, step: steps, count: counts[kind, default: 0], range: range)
+    log?.append(call)
     if kind.isStep { steps += 1 }
     if let errno = fault?(call) {
       throw DiskError(errno: errno, operation: kind.rawValue, object: object)
     }
   }
+
+  var hasStopped: Bool { stopAfter.map { steps >= $0 } ?? false }
 
   func fail(_ errno: Errno, _ kind: SimulatedCall.Kind, _ object: String) -> DiskError {
     DiskError(errno: errno, operation: kind.rawValue, object: object)
@@ -39,15 +45,26 @@ struct SimulatedState: Sendable {
     return live.values.reduce(0) { $0 + $1.current.pages.count } * SparseContent.pageSize
   }
 
-  func hasRoom(forPages count: Int) -> Bool {
-    guard let capacity, count > 0 else { return true }
-    return used + count * SparseContent.pageSize <= capacity
+  /// Pages that are free.
+  var freePages: Int {
+    guard let capacity else { return .max }
+    return max(0, capacity - used) / SparseContent.pageSize
   }
 
   mutating func addFile(_ content: SimulatedContent) -> Int {
     nextFile += 1
     files[nextFile] = content
     return nextFile
+  }
+
+  /// One handle less. What is closed with changes that were not synced is noted: if the kernel
+  /// failed to write them back, nobody would be told.
+  mutating func close(_ number: Int, _ name: String) {
+    files[number]?.handles -= 1
+    guard let file = files[number], file.handles == 0 else { return }
+    let isNamed = names.current.files.values.contains(number)
+    if isNamed, !file.pending.isEmpty, !hasStopped { closedUnsynced.insert(name) }
+    if !isNamed { forgetUnreachable() }
   }
 
   /// Drops files that nobody can reach any more.
@@ -65,6 +82,8 @@ struct SimulatedState: Sendable {
     copy.stopAfter = nil
     copy.fault = nil
     copy.counts = [:]
+    copy.log = nil
+    copy.closedUnsynced = []
     return copy
   }
 

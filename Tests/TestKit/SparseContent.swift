@@ -12,11 +12,6 @@ struct SparseContent: Sendable, Equatable {
 
   init(_ bytes: [UInt8]) { write(bytes, 0..<bytes.count, at: 0) }
 
-  /// Pages a write would newly take.
-  func newPages(_ range: Range<Int>) -> Int {
-    Self.indices(range).reduce(0) { $0 + (pages[$1] == nil ? 1 : 0) }
-  }
-
   private static func indices(_ range: Range<Int>) -> Range<Int> {
     guard !range.isEmpty else { return 0..<0 }
     return (range.lowerBound / pageSize)..<((range.upperBound - 1) / pageSize + 1)
@@ -58,6 +53,40 @@ struct SparseContent: Sendable, Equatable {
     // The bytes after the size are zero already: a page that ends there goes as a whole.
     let end = range.upperBound >= size ? Self.endless : range.upperBound
     if range.lowerBound < end { clear(range.lowerBound..<end) }
+  }
+
+  /// Changes the size alone. Pages past it stay, reserved; they must hold zeros.
+  mutating func setSize(_ newSize: Int) { size = newSize }
+
+  /// Drops what is past the size.
+  mutating func dropPastEnd() { clear(size..<Self.endless) }
+
+  static let sectorSize = 512
+
+  /// The sectors that a range touches.
+  static func sectors(of range: Range<Int>) -> Range<Int> {
+    guard !range.isEmpty else { return 0..<0 }
+    return (range.lowerBound / sectorSize)..<((range.upperBound - 1) / sectorSize + 1)
+  }
+
+  /// Takes one sector over from another content. The size stays, even if the sector is past it.
+  mutating func copySector(_ sector: Int, from other: SparseContent) {
+    let (index, start) = (sector * Self.sectorSize).quotientAndRemainder(
+      dividingBy: Self.pageSize)
+    guard other.pages[index] != nil || pages[index] != nil else { return }
+    overwrite(
+      &pages[index, default: Self.zeroPage], at: start,
+      with: other.pages[index] ?? Self.zeroPage, start..<(start + Self.sectorSize))
+  }
+
+  /// The beginning of a range that newly takes at most `limit` pages.
+  func fitting(_ range: Range<Int>, pages limit: Int) -> Range<Int> {
+    var left = limit
+    for index in Self.indices(range) where pages[index] == nil {
+      left -= 1
+      if left < 0 { return range.lowerBound..<max(range.lowerBound, index * Self.pageSize) }
+    }
+    return range
   }
 
   private static let endless = Int.max - pageSize
