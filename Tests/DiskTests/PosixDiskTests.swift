@@ -81,4 +81,18 @@ import Testing
     #expect(throws: DiskError.self) { _ = try other.lock(exclusive: true) }
     withExtendedLifetime((one, two)) {}
   }
+
+  @Test func aLockThatIsALinkIsRefused() throws {
+    let (folder, disk) = try make()
+    #expect(unsafe symlink("elsewhere", folder.path("lock")) == 0)
+    #expect(failure { () throws(DiskError) in _ = try disk.lock(exclusive: true) } == .loop)
+    #expect(try disk.list("") == ["lock"], "nothing is made where the link leads")
+  }
+
+  @Test func aDeviceIsRefused() throws {
+    let (folder, disk) = try make()
+    // Who may not make one cannot plant one.
+    guard unsafe mknod(folder.path("object"), S_IFCHR | 0o600, 0x103) == 0 else { return }
+    #expect([.invalid, .accessDenied].contains(disk.openFailure("object", writable: true)))
+  }
 }
