@@ -90,6 +90,13 @@ package struct ModelVolume: Sendable {
     return (directory, name)
   }
 
+  /// Whether a link has this path; nil if nothing has.
+  package func isSymlink(_ path: Path) -> Bool? {
+    guard let number = try? find(path) else { return nil }
+    if case .symlink = node(number).kind { return true }
+    return false
+  }
+
   func isBelow(_ directory: Int, _ ancestor: Int) -> Bool {
     if directory == ancestor { return true }
     return node(ancestor).entries?.values.contains { isBelow(directory, $0) } ?? false
