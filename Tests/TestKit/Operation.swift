@@ -29,6 +29,13 @@ package enum Operation: Sendable, Hashable {
   package var isSync: Bool {
     if case .sync = self { true } else { false }
   }
+
+  package var isOfAttributes: Bool {
+    switch self {
+    case .setAttribute, .removeAttribute: true
+    default: false
+    }
+  }
 }
 
 extension ModelVolume {
