@@ -34,7 +34,7 @@ import Testing
     var generator = OperationGenerator(seed: seed, largest: 40 * 4096)
     for round in 0..<6 {
       for step in 0..<120 {
-        let operation = generator.next()
+        let operation = generator.next(in: model)
         let expected = model.apply(operation)
         let found = VolumeDriver(volume).apply(operation)
         #expect(found == expected, "seed \(seed) round \(round) step \(step): \(operation)")
