@@ -5,11 +5,6 @@ import Format
 import POSIX
 
 extension Engine {
-  func segmentCodec(_ number: UInt64) -> SegmentCodec {
-    let name = SegmentName(number: number, seed: Random.bytes(32))
-    return master.withSecret { SegmentCodec(name, master: $0, vault: vault) }
-  }
-
   /// Writes a new root that describes everything framed so far. Readers and writers go on
   /// meanwhile.
   ///
@@ -20,7 +15,7 @@ extension Engine {
     try checkpointing.withLock { chain throws(EngineError) in
       try checkWritable()
       do throws(EngineError) { try checkpoint(&chain) } catch {
-        if case .disk(let failure) = error, failure.errno != .noSpace, failure.errno != .overQuota {
+        if case .disk(let failure) = error, !failure.isFull {
           turnReadOnly("a checkpoint failed: \(failure.errno.description)")
         }
         throw error
@@ -44,47 +39,75 @@ extension Engine {
   func writeCheckpoint(_ chain: inout Chain, _ snapshot: Snapshot) throws(EngineError) {
     var plan = try CheckpointPlan(
       store: store, allocator: metaAllocator, snapshot: snapshot.pages)
+    let root: RootRecord
+    let wiped: [Range<UInt32>]
+    do throws(EngineError) {
+      try writePages(&plan)
+      root = nextRoot(chain, snapshot, plan)
+      wiped = Self.ranges(plan.freed)
+      try appendWipes(wiped, generation: root.generation)
+      try checkSoleWriter(chain)
+    } catch {
+      plan.giveBack()
+      throw error
+    }
+    try writeRoot(roots.seal(root), &chain)
+    writeAnchor(&chain)
+    finish(plan, snapshot, wiped)
+  }
+
+  private func writePages(_ plan: inout CheckpointPlan) throws(EngineError) {
     do {
       try data.containers.sync()
       try plan.seal(with: store.key) { (buffer, range, slot) throws(DiskError) in
         try meta.write(buffer.bytes(in: range), at: slot)
       }
       try meta.sync()
-    } catch {
-      plan.giveBack()
-      throw .disk(error)
+    } catch { throw .disk(error) }
+  }
+
+  /// A copy that is true and not this session's shows that the vault was opened elsewhere too
+  /// (I11).
+  private func checkSoleWriter(_ chain: Chain) throws(EngineError) {
+    for index in chain.copyTags.indices {
+      guard let copy = try roots.read(index), copy.tag != chain.copyTags[index] else { continue }
+      let reason = "another program has written to this vault"
+      turnReadOnly(reason)
+      throw .readOnly(reason)
     }
-    let wiped = Self.ranges(plan.freed)
-    let root = nextRoot(chain, snapshot, plan)
-    let copy = roots.seal(root)
-    do throws(EngineError) {
-      try appendWipes(wiped, generation: root.generation)
-      do throws(DiskError) {
-        try roots.write(copy, to: chain.olderCopy)
-        try roots.write(copy, to: 1 - chain.olderCopy)
-      } catch { throw .disk(error) }
+  }
+
+  private func writeRoot(_ copy: RootFiles.Copy, _ chain: inout Chain) throws(EngineError) {
+    do {
+      for index in [chain.olderCopy, 1 - chain.olderCopy] {
+        try roots.write(copy, to: index)
+        chain.copyTags[index] = copy.tag
+      }
     } catch {
       // The new root may be durable: its slots must not be written again by this session.
-      turnReadOnly("writing the root failed")
-      throw error
+      turnReadOnly("writing the root failed: \(error.errno.description)")
+      throw .disk(error)
     }
-    chain.root = root
+    chain.root = copy.record
     chain.rootTag = copy.tag
-    writeAnchor(&chain)
-    finish(plan, snapshot, wiped)
   }
 
   /// Switches the journal and notes what the new root is to describe, with the writer held.
   private func takeSnapshot() throws(EngineError) -> Snapshot {
     guard let journal else { throw .readOnly("the vault is mounted read-only") }
-    let spare = try createSegment()
+    if segments.count == 0 {
+      do { try segments.add() } catch {
+        if error.isFull { throw .noSpace("no room for the journal") }
+        throw .disk(error)
+      }
+    }
     return try writer.withLock { writer throws(EngineError) in
       let old = writer.segments
-      try enter(spare, &writer)
+      try startSegment(&writer)
       let position = journal.position
       data.allocator.beginCheckpoint()
       return Snapshot(
-        pages: store.snapshot(), segment: spare.codec.name, firstSequence: position.sequence,
+        pages: store.snapshot(), segment: journal.segmentName, firstSequence: position.sequence,
         previous: position.previous, oldSegments: old)
     }
   }
@@ -151,12 +174,17 @@ extension Engine {
     metaAllocator.beginCheckpoint()
     metaAllocator.finishCheckpoint { _ in wipe(wiped) }
     data.allocator.finishCheckpoint { freed in
-      for slots in Self.ranges(freed) where slots.count >= 16 {
+      // Small gaps are worth their space only where it is short: they make files fragmented.
+      let least = isShortOfSpace ? 1 : 16
+      for slots in Self.ranges(freed) where slots.count >= least {
         try? data.containers.punch(slots)
       }
     }
     writer.withLock { $0.segments.removeAll { snapshot.oldSegments.contains($0) } }
-    for number in snapshot.oldSegments { try? disk.remove(SegmentCodec.fileName(number)) }
+    // What is not done here is done at the next opening.
+    try? segments.recycle(snapshot.oldSegments)
+    try? segments.fill()
+    reserve.restore()
     health.withLock { health in
       health.metaUsed += UInt64(plan.taken.count)
       health.metaUsed -= UInt64(plan.freed.count)

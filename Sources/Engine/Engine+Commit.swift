@@ -1,4 +1,5 @@
 import Bytes
+import Crypto
 import Disk
 import Format
 import POSIX
@@ -12,19 +13,26 @@ extension Engine {
   package func transact<R>(
     frees: Bool = false, _ body: (Transaction) throws(EngineError) -> R
   ) throws(EngineError) -> (result: R, sequence: UInt64) {
-    try makeRoom(frees: frees)
-    let (result, sequence, isDue) = try writer.withLock { writer throws(EngineError) in
-      let transaction = Transaction(
-        store: store, nextPage: writer.nextPage, nextInode: writer.nextInode)
-      let result = try body(transaction)
-      if transaction.isEmpty { return (result, UInt64(0), false) }
-      let sequence = try commit(transaction, &writer)
-      writer.nextPage = transaction.nextPage
-      writer.nextInode = transaction.nextInode
-      return (result, sequence, isCheckpointDue)
+    while true {
+      try makeRoom(frees: frees)
+      let done = try writer.withLock {
+        (writer) throws(EngineError) -> (result: R, sequence: UInt64, isDue: Bool)? in
+        guard hasJournalRoom else { return nil }
+        let transaction = Transaction(
+          store: store, nextPage: writer.nextPage, nextInode: writer.nextInode)
+        let result = try body(transaction)
+        if transaction.isEmpty { return (result, 0, false) }
+        let sequence = try commit(transaction, &writer)
+        writer.nextPage = transaction.nextPage
+        writer.nextInode = transaction.nextInode
+        return (result, sequence, isCheckpointDue)
+      }
+      if let done {
+        if done.isDue { requestCheckpoint() }
+        return (done.result, done.sequence)
+      }
+      try makeJournalRoom()
     }
-    if isDue { requestCheckpoint() }
-    return (result, sequence)
   }
 
   /// Reads pages of one moment.
@@ -77,39 +85,17 @@ extension Engine {
     }
   }
 
-  /// Goes on in a new segment; the frames so far stay valid until a root contains them.
+  /// Goes on in a spare segment; the frames so far stay valid until a root contains them.
   func startSegment(_ writer: inout Writer) throws(EngineError) {
-    let spare = try createSegment()
-    try enter(spare, &writer)
-  }
-
-  /// A segment with its keys, whose file and name are durable.
-  func createSegment() throws(EngineError) -> (codec: SegmentCodec, file: any DiskFile) {
-    let number = segmentNumbers.withLock { next in
-      defer { next += 1 }
-      return next
-    }
-    do {
-      let file = try Journal.createSegment(number, bytes: options.journalSegmentBytes, on: disk)
-      return (segmentCodec(number), file)
-    } catch {
-      if error.errno == .noSpace || error.errno == .overQuota {
-        throw .noSpace("no room for the journal")
-      }
-      throw .disk(error)
-    }
-  }
-
-  /// Names the segment in the journal and writes there from now on.
-  func enter(
-    _ segment: (codec: SegmentCodec, file: any DiskFile), _ writer: inout Writer
-  ) throws(EngineError) {
     guard let journal else { preconditionFailure("a read-only engine has no segments") }
-    do { try journal.switchTo(segment.codec, segment.file) } catch {
+    guard let spare = segments.take() else { throw .noSpace("no room for the journal") }
+    let name = SegmentName(number: spare.number, seed: Random.bytes(32))
+    let codec = master.withSecret { SegmentCodec(name, master: $0, vault: vault) }
+    do throws(DiskError) { try journal.switchTo(codec, spare.file) } catch {
       turnReadOnly("writing the journal failed: \(error.errno.description)")
       throw .disk(error)
     }
-    writer.segments.append(segment.codec.name.number)
+    writer.segments.append(spare.number)
   }
 
   /// Makes a frame and all before it durable.
@@ -134,44 +120,6 @@ extension Engine {
       throw .disk(error)
     }
   }
-
-  /// Credits (I8): room in the metadata space for the checkpoint that a change will cause is there
-  /// before the change is accepted.
-  private func makeRoom(frees: Bool) throws(EngineError) {
-    try checkWritable()
-    let need = UInt64(store.dirtyCount + 64) * 2 + (frees ? 0 : Self.metaReserve)
-    if metaFree >= need { return }
-    if growMeta(by: need) { return }
-    try checkpoint()
-    let again = UInt64(store.dirtyCount + 64) * 2 + (frees ? 0 : Self.metaReserve)
-    guard metaFree >= again || growMeta(by: again) else {
-      throw .noSpace("no room for metadata")
-    }
-  }
-
-  /// Slots that only deletion may use: 2 MiB.
-  static let metaReserve: UInt64 = 512
-
-  private var metaFree: UInt64 {
-    let used = health.withLock { $0.metaUsed } + UInt64(metaAllocator.heldCount) + 1
-    let limit = metaAllocator.limit
-    return limit > used ? limit - used : 0
-  }
-
-  /// Reserves more metadata slots on the lower filesystem.
-  func growMeta(by slots: UInt64) -> Bool {
-    let start = metaAllocator.limit
-    let step = max(slots, 256, min(start / 8, 16384))
-    let containerEnd =
-      (start / UInt64(Layout.slotsPerContainer) + 1) * UInt64(Layout.slotsPerContainer)
-    let end = min(start + step, containerEnd)
-    guard end <= UInt64(UInt32.max) else { return false }
-    do {
-      try meta.allocate(UInt32(start)..<UInt32(end))
-      metaAllocator.limit = end
-      return true
-    } catch { return false }
-  }
 }
 
 extension Transaction {
@@ -189,4 +137,7 @@ extension Engine {
   package func freeBytes() throws(EngineError) -> UInt64 {
     do { return try disk.space().free } catch { throw .disk(error) }
   }
+
+  /// Whether the lower filesystem has less than 64 MiB left.
+  package var isShortOfSpace: Bool { (try? disk.space().free < 64 << 20) ?? false }
 }

@@ -20,8 +20,13 @@ extension Engine {
         for name in try disk.list(folder) { try disk.remove(folder + "/" + name) }
         try disk.syncFolder(folder)
       }
-      let name = SegmentName(number: 1, seed: Random.bytes(32))
-      _ = try Journal.createSegment(1, bytes: options.journalSegmentBytes, on: disk)
+      let pool = SegmentPool(
+        disk: disk, segmentBytes: options.journalSegmentBytes, nextNumber: 1)
+      try pool.add()
+      guard let first = pool.take() else { preconditionFailure("a segment was just made") }
+      try pool.fill()
+      SpaceReserve(disk: disk).restore()
+      let name = SegmentName(number: first.number, seed: Random.bytes(32))
       var root = RootRecord()
       root.generation = 1
       root.session = Random.bytes(16)
@@ -34,7 +39,7 @@ extension Engine {
       try roots.write(copy, to: 1)
       try disk.syncFolder("")
     } catch {
-      if error.errno == .noSpace { throw .noSpace("no room for a new vault") }
+      if error.isFull { throw .noSpace("no room for a new vault") }
       throw .disk(error)
     }
   }
@@ -52,7 +57,7 @@ extension Engine {
       disk, master, vault, options, roots: roots, anchor: anchor, root: chain.root)
     try checkAnchor(anchor, &chain, parts.store, options, &warnings)
     if !options.readOnly && warnings.contains(.rootCopyHealed) {
-      try equalise(roots, chain)
+      try equalise(roots, &chain)
     }
     var recovery = Recovery(
       disk: disk, vault: vault, store: parts.store, data: parts.data,
@@ -77,16 +82,20 @@ extension Engine {
         presented: options.configurationGeneration, known: copy.record.configurationGeneration)
     }
     let chain = Chain(
-      root: copy.record, rootTag: copy.tag, olderCopy: 1 - best, anchorCounter: 0)
+      root: copy.record, rootTag: copy.tag, copyTags: copies.map { $0?.tag },
+      olderCopy: 1 - best, anchorCounter: 0)
     return (chain, equal ? [] : [.rootCopyHealed])
   }
 
   /// Makes the other copy of the root the same as the newest, before anything else is written (I6).
-  private static func equalise(_ roots: RootFiles, _ chain: Chain) throws(EngineError) {
+  private static func equalise(
+    _ roots: RootFiles, _ chain: inout Chain
+  ) throws(EngineError) {
     guard let copy = try roots.read(1 - chain.olderCopy) else {
       throw .damaged("both copies of the root")
     }
     do { try roots.write(copy, to: chain.olderCopy) } catch { throw .disk(error) }
+    chain.copyTags[chain.olderCopy] = copy.tag
   }
 
   private static func assemble(
@@ -110,9 +119,11 @@ extension Engine {
       anchor: anchor, meta: meta,
       metaAllocator: SlotAllocator(limit: UInt64(backed), read: reader(of: .metaMap, store)),
       journal: nil, store: store, data: data, warnings: [], writer: Writer(),
-      nextSegment: root.segment.number + 1,
+      segments: SegmentPool(
+        disk: disk, segmentBytes: options.journalSegmentBytes,
+        nextNumber: root.segment.number + 1),
       chain: Chain(
-        root: root, rootTag: Tag(low: 0, high: 0), olderCopy: 0, anchorCounter: 0),
+        root: root, rootTag: Tag(low: 0, high: 0), copyTags: [], olderCopy: 0, anchorCounter: 0),
       health: Health(metaUsed: root.usedMetaSlots))
   }
 
@@ -135,42 +146,24 @@ extension Engine {
       parts.health.readOnly = "the vault is mounted read-only"
       return Engine(parts)
     }
-    let leftovers = try removeLeftovers(parts.disk, keeping: recovery.segments)
-    parts.nextSegment = max(parts.nextSegment, leftovers + 1, (recovery.segments.max() ?? 0) + 1)
     // The first frame of this session goes to a segment of its own, named by the root written next.
-    let number = parts.nextSegment
-    parts.nextSegment += 1
-    let name = SegmentName(number: number, seed: Random.bytes(32))
-    let codec = parts.master.withSecret { SegmentCodec(name, master: $0, vault: parts.vault) }
+    let name: SegmentName
     do {
-      let file = try Journal.createSegment(
-        number, bytes: parts.options.journalSegmentBytes, on: parts.disk)
+      try parts.segments.adopt(except: recovery.segments)
+      if parts.segments.count == 0 { try parts.segments.add() }
+      guard let first = parts.segments.take() else { preconditionFailure("a spare was made") }
+      name = SegmentName(number: first.number, seed: Random.bytes(32))
+      let codec = parts.master.withSecret { SegmentCodec(name, master: $0, vault: parts.vault) }
       parts.journal = Journal(
-        segment: (codec, file),
-        segmentBytes: parts.options.journalSegmentBytes,
+        segment: (codec, first.file), segmentBytes: parts.options.journalSegmentBytes,
         nextSequence: recovery.lastSequence + 1, previous: recovery.lastTag)
     } catch {
-      if error.errno == .noSpace { throw .noSpace("no room to start a journal") }
+      if error.isFull { throw .noSpace("no room to start a journal") }
       throw .disk(error)
     }
     let engine = Engine(parts)
     try engine.beginSession(name, recovery)
     return engine
-  }
-
-  /// Journal files that no root names: a killed session's spare. Returns the highest number seen.
-  private static func removeLeftovers(
-    _ disk: any Disk, keeping segments: [UInt64]
-  ) throws(EngineError) -> UInt64 {
-    let kept = Set(segments.map { SegmentCodec.fileName($0) })
-    var highest: UInt64 = 0
-    do {
-      for name in try disk.list("journal") {
-        highest = max(highest, UInt64(name, radix: 16) ?? 0)
-        if !kept.contains("journal/" + name) { try? disk.remove("journal/" + name) }
-      }
-    } catch { throw .disk(error) }
-    return highest
   }
 
   /// Writes the first root of this session: the recovered state, a new lineage entry, the new
@@ -185,12 +178,7 @@ extension Engine {
         chain.root.configurationGeneration, options.configurationGeneration)
       if recovery.hasChanges { chain.root.uncleanStops += 1 }
       try appendLineage(&chain)
-      let need = UInt64(store.dirtyCount + 64) * 3
-      while metaAllocator.limit < chain.root.usedMetaSlots + need + Self.metaReserve {
-        guard growMeta(by: need + Self.metaReserve) else {
-          throw .noSpace("no room for metadata")
-        }
-      }
+      guard makeMetaRoom(for: checkpointNeed) else { throw .noSpace("no room for metadata") }
       let snapshot = Snapshot(
         pages: store.snapshot(), segment: segment, firstSequence: recovery.lastSequence + 1,
         previous: recovery.lastTag, oldSegments: recovery.segments)

@@ -24,6 +24,8 @@ package final class Engine: Sendable {
   struct Chain {
     var root: RootRecord
     var rootTag: Tag
+    /// The tag of each copy as this session knows it; nil for one that was not true.
+    var copyTags: [Tag?]
     /// The copy to overwrite first: the older or the damaged one.
     var olderCopy: Int
     var anchorCounter: UInt64
@@ -54,8 +56,9 @@ package final class Engine: Sendable {
   /// Unclean stops of the vault so far; each may have lost a part of the seal counts.
   package let uncleanStopsAtOpen: UInt32
   let writer: Lock<Writer>
-  /// The number of the next journal segment.
-  let segmentNumbers: Lock<UInt64>
+  /// Journal segments in reserve; empty on a read-only mount.
+  let segments: SegmentPool
+  package let reserve: SpaceReserve
   let checkpointing: Lock<Chain>
   let health: Lock<Health>
   /// True asks the checkpoint thread for work, see `Checkpointer`.
@@ -76,7 +79,8 @@ package final class Engine: Sendable {
     warnings = parts.warnings
     uncleanStopsAtOpen = parts.chain.root.uncleanStops &+ 1
     writer = Lock(parts.writer)
-    segmentNumbers = Lock(parts.nextSegment)
+    segments = parts.segments
+    reserve = SpaceReserve(disk: parts.disk)
     checkpointing = Lock(parts.chain)
     health = Lock(parts.health)
   }
@@ -131,7 +135,7 @@ struct EngineParts {
   let data: DataSpace
   var warnings: [OpenWarning]
   var writer: Engine.Writer
-  var nextSegment: UInt64
+  let segments: SegmentPool
   var chain: Engine.Chain
   var health: Engine.Health
 }

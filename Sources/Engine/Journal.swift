@@ -30,6 +30,8 @@ package final class Journal: Sendable {
 
   /// Frames are bounded so that every one fits in a fresh segment.
   package static let maximumPayload = 2 << 20
+  /// What transactions leave of a segment, for the frames that a checkpoint appends.
+  static let checkpointRoom = 256 << 10
 
   private let segmentBytes: UInt64
   private let tail: Lock<Tail>
@@ -49,20 +51,11 @@ package final class Journal: Sendable {
       Durability(durable: nextSequence - 1, unsynced: [], appended: nextSequence - 1))
   }
 
-  /// Makes and preallocates a segment file; its name is durable when this returns.
-  static func createSegment(_ number: UInt64, bytes: Int, on disk: any Disk) throws(DiskError)
-    -> any DiskFile
-  {
-    let file = try disk.create(SegmentCodec.fileName(number))
-    do {
-      try file.allocate(0..<UInt64(bytes))
-      try file.sync()
-      try disk.syncFolder("journal")
-    } catch {
-      try? disk.remove(SegmentCodec.fileName(number))
-      throw error
-    }
-    return file
+  /// Whether any transaction's frame fits, and those of a checkpoint after it.
+  var hasRoom: Bool {
+    fits(
+      min(Self.maximumPayload, Int(segmentBytes / 4))
+        + min(Self.checkpointRoom, Int(segmentBytes / 16)))
   }
 
   /// Whether a payload fits in the segment, with room left for a switch frame.
@@ -72,7 +65,7 @@ package final class Journal: Sendable {
   }
 
   /// The segment frames go to now.
-  var codecName: SegmentName? { tail.withLock { $0.codec.name } }
+  var segmentName: SegmentName { tail.withLock { $0.codec.name } }
   /// Bytes in the segment now.
   var filled: UInt64 { tail.withLock { $0.offset } }
   var position: (sequence: UInt64, previous: Tag) {

@@ -25,6 +25,8 @@ package final class SlotAllocator: Sendable {
     /// under way will make free.
     var releasedNow: [Range<UInt32>] = []
     var releasedBefore: [Range<UInt32>] = []
+    /// Slots in both lists.
+    var held = 0
     var limit: UInt64
   }
 
@@ -39,13 +41,14 @@ package final class SlotAllocator: Sendable {
     self.read = read
   }
 
-  package var limit: UInt64 {
-    get { state.withLock { $0.limit } }
-    set {
-      state.withLock { state in
-        state.cursor = min(state.cursor, UInt32(state.limit / UInt64(Self.slotsPerPage)))
-        state.limit = newValue
-      }
+  package var limit: UInt64 { state.withLock { $0.limit } }
+
+  /// More slots may be given out from now on; never fewer.
+  package func raiseLimit(to limit: UInt64) {
+    state.withLock { state in
+      guard limit > state.limit else { return }
+      state.cursor = min(state.cursor, UInt32(state.limit / UInt64(Self.slotsPerPage)))
+      state.limit = limit
     }
   }
 
@@ -103,6 +106,7 @@ package final class SlotAllocator: Sendable {
       Self.markTaken(slots, &state)
       state.pages[page]?.pinned += slots.count
       state.releasedNow.append(slots)
+      state.held += slots.count
     }
   }
 
@@ -120,18 +124,16 @@ package final class SlotAllocator: Sendable {
     let freed = state.withLock { $0.releasedBefore }
     body(freed)
     state.withLock { state in
-      for slots in freed { Self.clear(slots, &state) }
+      for slots in freed {
+        Self.clear(slots, &state)
+        state.held -= slots.count
+      }
       state.releasedBefore.removeFirst(freed.count)
     }
   }
 
   /// Slots released and not yet free.
-  package var heldCount: Int {
-    state.withLock { state in
-      state.releasedNow.reduce(0) { $0 + $1.count }
-        + state.releasedBefore.reduce(0) { $0 + $1.count }
-    }
-  }
+  package var heldCount: Int { state.withLock { $0.held } }
 
   private static func clear(_ slots: Range<UInt32>, _ state: inout State) {
     let page = slots.lowerBound / slotsPerPage

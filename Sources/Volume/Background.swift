@@ -106,7 +106,7 @@ extension Volume {
       }
     }
     // Space comes back with the next root.
-    if released > 256 { engine.requestCheckpoint() }
+    if released > 256 || (released > 0 && engine.isShortOfSpace) { engine.requestCheckpoint() }
   }
 
   private func reap(

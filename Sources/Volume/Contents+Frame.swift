@@ -56,8 +56,7 @@ extension Volume {
   /// A frame names a chunk only after the chunk is durable (I3): either everything is synced first,
   /// or, for a few chunks, the frame carries their ciphertext.
   func frame(
-    _ node: Node, images: Bool, frees: Bool = false,
-    finishing: (inout InodeRecord) throws(EngineError) -> Void = { _ in }
+    _ node: Node, images: Bool, finishing: (inout InodeRecord) throws(EngineError) -> Void = { _ in }
   ) throws(EngineError) {
     let (pending, size, written) = node.state.withLock { ($0.pending, $0.size, $0.written) }
     guard !pending.isEmpty || size != nil || written != nil else { return }
@@ -69,22 +68,22 @@ extension Volume {
       let piece = Array(rest.prefix(Self.batch))
       rest = rest.dropFirst(Self.batch)
       if rest.isEmpty {
-        try frame(
-          node, piece, isLast: true, carries: carries, frees: frees, finishing: finishing)
+        try frame(node, piece, isLast: true, carries: carries, finishing: finishing)
       } else {
-        try frame(node, piece, isLast: false, carries: carries, frees: frees) { _ in }
+        try frame(node, piece, isLast: false, carries: carries) { _ in }
       }
     } while !rest.isEmpty
   }
 
   private func frame(
-    _ node: Node, _ chunks: [UInt64], isLast: Bool, carries: Bool, frees: Bool,
+    _ node: Node, _ chunks: [UInt64], isLast: Bool, carries: Bool,
     finishing: (inout InodeRecord) throws(EngineError) -> Void
   ) throws(EngineError) {
     let (pending, size, written, seals) = node.state.withLock {
       ($0.pending, $0.size, $0.written, $0.seals)
     }
-    try engine.transact(frees: frees) { (transaction) throws(EngineError) in
+    // What was accepted is not refused later: room for it was there when it was written.
+    try engine.transact(frees: true) { (transaction) throws(EngineError) in
       var record = try Inodes.record(of: node.number, in: transaction)
       var taken: [UInt32] = []
       var released: [UInt32] = []

@@ -34,7 +34,7 @@ extension Volume {
     }
     // What is pending below the size goes first or with it: no frame shows a size without its
     // chunks.
-    try frame(node, images: false, frees: size < current, finishing: change)
+    try frame(node, images: false, finishing: change)
     try finishTrimming(node)
   }
 

@@ -18,10 +18,7 @@ extension Volume {
       try nodes.with(inode.rawValue) { (node) throws(EngineError) in
         do throws(EngineError) { try writeContents(of: node, span, at: offset) } catch {
           guard case .noSpace = error else { throw error }
-          // What was released since the last root may be all that is missing.
-          try node.content.withWrite { () throws(EngineError) in try frame(node, images: false) }
-          try engine.checkpoint()
-          try writeContents(of: node, span, at: offset)
+          try writeWhenFull(node, span, at: offset)
         }
         if clearsSetID { try clearSetID(of: node) }
       }
@@ -30,7 +27,7 @@ extension Volume {
   }
 
   /// Seals new chunks into free slots and notes their references; no frame names them yet.
-  private func writeContents(
+  func writeContents(
     of node: Node, _ span: RawSpan, at offset: UInt64
   ) throws(EngineError) {
     try node.content.withWrite { () throws(EngineError) in
@@ -44,8 +41,14 @@ extension Volume {
       }
       let size = node.state.withLock { $0.size } ?? record.size
       let end = offset + UInt64(span.byteCount)
+      if !engine.reserve.isWhole, try grows(node, record, offset..<end, size: size) {
+        guard engine.reserve.restore() else { throw .noSpace("the reserve is in use") }
+      }
+      if end > size { try engine.makeRoom(frees: false) }
       if offset > size { try clearTail(of: node, record, size) }
-      try writeChunks(of: node, record, span, at: offset, size: size)
+      try change(node) { (fresh) throws(EngineError) in
+        try writeChunks(of: node, record, span, at: offset, size: size, &fresh)
+      }
       node.state.withLock { state in
         if end > size { state.size = end }
         state.written = Clock.realtime
@@ -53,9 +56,30 @@ extension Volume {
     }
   }
 
-  /// With the contents held exclusively. `size` is the size before.
-  func writeChunks(
-    of node: Node, _ record: InodeRecord, _ span: RawSpan, at offset: UInt64, size: UInt64
+  /// Chunks sealed into free slots, to become the file's all together.
+  typealias FreshChunks = [(chunk: UInt64, reference: Reference)]
+
+  /// Runs a change of contents, whole or not at all. With the contents held exclusively.
+  private func change(
+    _ node: Node, _ body: (inout FreshChunks) throws(EngineError) -> Void
+  ) throws(EngineError) {
+    var fresh: FreshChunks = []
+    do throws(EngineError) { try body(&fresh) } catch {
+      for range in Engine.ranges(fresh.map { $0.reference.slot }) {
+        engine.data.allocator.giveBackPieces(range)
+      }
+      throw error
+    }
+    node.state.withLock { state in
+      for (chunk, reference) in fresh { replace(chunk, reference, &state) }
+    }
+    unframed.withLock { $0 += fresh.count * Layout.chunkSize }
+  }
+
+  /// `size` is the size before.
+  private func writeChunks(
+    of node: Node, _ record: InodeRecord, _ span: RawSpan, at offset: UInt64, size: UInt64,
+    _ fresh: inout FreshChunks
   ) throws(EngineError) {
     try reserveSeals(of: node, record, count: span.byteCount / Layout.chunkSize + 2)
     let chunkSize = UInt64(Layout.chunkSize)
@@ -68,19 +92,21 @@ extension Volume {
       if inside != 0 || rest < Layout.chunkSize {
         let bytes = min(rest, Layout.chunkSize - inside)
         try mergeChunk(
-          of: node, record, span.extracting(done..<(done + bytes)), chunk, inside, size: size)
+          of: node, record, span.extracting(done..<(done + bytes)), chunk, inside, size: size,
+          &fresh)
         done += bytes
       } else {
         let whole = rest / Layout.chunkSize * Layout.chunkSize
-        let bytes = try sealRun(of: node, record, span.extracting(done..<(done + whole)), chunk)
-        done += bytes
+        done += try sealRun(
+          of: node, record, span.extracting(done..<(done + whole)), chunk, &fresh)
       }
     }
   }
 
   /// Seals as many whole chunks as one run of free slots takes. Returns the bytes done.
   private func sealRun(
-    of node: Node, _ record: InodeRecord, _ span: RawSpan, _ chunk: UInt64
+    of node: Node, _ record: InodeRecord, _ span: RawSpan, _ chunk: UInt64,
+    _ fresh: inout FreshChunks
   ) throws(EngineError) -> Int {
     let wanted = min(span.byteCount, ScratchPool.size) / Layout.chunkSize
     let goal = node.state.withLock { $0.goal }
@@ -104,14 +130,13 @@ extension Volume {
       engine.data.allocator.giveBack(slots)
       throw error
     }
+    for (index, reference) in references.enumerated() {
+      fresh.append((chunk + UInt64(index), reference))
+    }
     node.state.withLock { state in
-      for (index, reference) in references.enumerated() {
-        replace(chunk + UInt64(index), reference, &state)
-      }
       state.goal = slots.upperBound
       state.seals += UInt64(slots.count)
     }
-    unframed.withLock { $0 += slots.count * Layout.chunkSize }
     return slots.count * Layout.chunkSize
   }
 
@@ -127,7 +152,7 @@ extension Volume {
   /// Writes part of a chunk: reads the rest of it first, unless there is none.
   func mergeChunk(
     of node: Node, _ record: InodeRecord, _ span: RawSpan, _ chunk: UInt64, _ inside: Int,
-    size: UInt64
+    size: UInt64, _ fresh: inout FreshChunks
   ) throws(EngineError) {
     let plain = Buffer(count: Layout.chunkSize)
     let start = chunk * UInt64(Layout.chunkSize)
@@ -139,7 +164,7 @@ extension Volume {
       plain.zero(valid..<Layout.chunkSize)
     }
     plain.store(span, at: inside)
-    _ = try sealRun(of: node, record, plain.bytes, chunk)
+    _ = try sealRun(of: node, record, plain.bytes, chunk, &fresh)
   }
 
   /// The plaintext of one chunk, with the contents held.
@@ -173,7 +198,9 @@ extension Volume {
     try readChunk(of: node, record, chunk, into: plain)
     guard !plain.isZero(inside..<Layout.chunkSize) else { return }
     plain.zero(inside..<Layout.chunkSize)
-    _ = try sealRun(of: node, record, plain.bytes, chunk)
+    try change(node) { (fresh) throws(EngineError) in
+      _ = try sealRun(of: node, record, plain.bytes, chunk, &fresh)
+    }
   }
 
   /// Makes a range read as zeros: whole chunks become holes.
@@ -187,22 +214,24 @@ extension Volume {
     let endWhole = max(end / chunkSize, firstWhole)
     let zeros = Buffer(count: Layout.chunkSize)
     let headEnd = min(firstWhole * chunkSize, end)
-    if range.lowerBound < headEnd {
-      let inside = Int(range.lowerBound % chunkSize)
-      try mergeChunk(
-        of: node, record, zeros.bytes(in: 0..<Int(headEnd - range.lowerBound)),
-        range.lowerBound / chunkSize, inside, size: max(size, headEnd))
+    let tailStart = endWhole * chunkSize
+    try change(node) { (fresh) throws(EngineError) in
+      if range.lowerBound < headEnd {
+        let inside = Int(range.lowerBound % chunkSize)
+        try mergeChunk(
+          of: node, record, zeros.bytes(in: 0..<Int(headEnd - range.lowerBound)),
+          range.lowerBound / chunkSize, inside, size: max(size, headEnd), &fresh)
+      }
+      if tailStart >= headEnd && tailStart < end {
+        try mergeChunk(
+          of: node, record, zeros.bytes(in: 0..<Int(end - tailStart)), endWhole, 0,
+          size: max(size, end), &fresh)
+      }
     }
     for chunk in firstWhole..<endWhole {
       let reference = try references(of: node, record, chunk..<(chunk + 1))[0]
       if reference.isHole { continue }
       node.state.withLock { replace(chunk, .hole, &$0) }
-    }
-    let tailStart = endWhole * chunkSize
-    if tailStart >= headEnd && tailStart < end {
-      try mergeChunk(
-        of: node, record, zeros.bytes(in: 0..<Int(end - tailStart)), endWhole, 0,
-        size: max(size, end))
     }
   }
 

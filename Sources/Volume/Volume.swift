@@ -6,7 +6,7 @@ import POSIX
 
 /// The decrypted tree of one vault, with the meaning POSIX gives it. Knows nothing of FUSE.
 ///
-/// Lock order: a node's `content` (rank 1; two nodes only in number order), the engine's writer and
+/// Lock order: `full` (rank 0), a node's `content` (rank 1; two nodes only in number order), the engine's writer and
 /// tree (ranks 2 and 3), a node's `state` and the tables (rank 4).
 package final class Volume: Sendable {
   let engine: Engine
@@ -16,6 +16,8 @@ package final class Volume: Sendable {
   let unframed = Lock<Int>(0)
   let background = Monitor(BackgroundState())
   let scratch = ScratchPool()
+  /// Rank 0: held by whoever writes with the reserve.
+  let full = Lock(())
 
   init(engine: Engine) {
     self.engine = engine

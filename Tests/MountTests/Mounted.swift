@@ -30,6 +30,23 @@ enum Command {
   }
 }
 
+/// A small filesystem for a vault to fill; only root can make one.
+enum LowerDisk: String {
+  case tmpfs
+  case ext4
+
+  /// Makes and mounts it at `lower` in the current folder: 96 MiB.
+  var make: String {
+    switch self {
+    case .tmpfs: "mkdir lower && mount -t tmpfs -o size=96m,mode=700 coffre-test lower"
+    case .ext4:
+      "mkdir lower && truncate -s 96M image && mkfs.ext4 -q image && mount -o loop image lower"
+    }
+  }
+
+  static let canMake = getuid() == 0 && Command.has("mkfs.ext4")
+}
+
 struct Outcome {
   let status: Int32
   let output: String
@@ -38,11 +55,14 @@ struct Outcome {
 /// A vault in a scratch folder and its mount. Both go when this goes, also when a test fails.
 final class Mounted {
   let scratch: String
-  var vault: String { scratch + "/vault" }
+  private let lower: LowerDisk?
+  var vault: String { scratch + (lower == nil ? "/vault" : "/lower/vault") }
   var mount: String { scratch + "/mount" }
   var password: String { scratch + "/password" }
 
-  init(mounting: Bool = true) throws {
+  /// On the scratch folder's filesystem, or on a small one of its own.
+  init(mounting: Bool = true, on lower: LowerDisk? = nil) throws {
+    self.lower = lower
     scratch = NSTemporaryDirectory() + "coffre-mount-" + UUID().uuidString
     let files = FileManager.default
     try files.createDirectory(atPath: scratch, withIntermediateDirectories: true)
@@ -50,12 +70,14 @@ final class Mounted {
       atPath: scratch + "/mount", withIntermediateDirectories: true)
     try "a long enough password\n".write(
       toFile: scratch + "/password", atomically: true, encoding: .utf8)
+    if let lower { try expect("lower disk", sh(lower.make, in: scratch)) }
     try expect("init", coffre(["init", vault, "--password-file", password]))
     if mounting { try open() }
   }
 
   deinit {
     _ = try? sh("\(tool) lock '\(vault)' || fusermount3 -u -z '\(mount)'", in: "/")
+    if lower != nil { _ = try? sh("umount lower || umount -l lower", in: scratch) }
     try? FileManager.default.removeItem(atPath: scratch)
   }
 
@@ -66,6 +88,16 @@ final class Mounted {
   }
 
   func lock() throws { try expect("lock", coffre(["lock", vault])) }
+
+  /// kill -9 of the daemon, by its number; returns when its mount is dead.
+  func kill() throws {
+    let outcome = try sh(
+      """
+      kill -9 \(daemon())
+      while stat '\(mount)/.' > /dev/null 2>&1; do sleep 0.05; done
+      """, in: "/")
+    try #require(outcome.status == 0, "\(outcome.output)")
+  }
 
   func reopen() throws {
     try lock()

@@ -69,7 +69,7 @@ import Testing
       on: disk, master: master, vault: vault, options: options, anchor: nil)
     var generator = OperationGenerator(seed: 99, largest: 200 * 4096)
     for _ in 0..<400 { _ = VolumeDriver(volume).apply(generator.next()) }
-    try empty(.root, volume)
+    try volume.empty(.root)
     try volume.frameAll()
     while try volume.reapOrphans() {}
     let counts = try volume.engine.read { (pages) throws(EngineError) in
@@ -81,15 +81,18 @@ import Testing
     #expect(counts == [0, 1, 0])
     try volume.close()
   }
+}
 
-  private func empty(_ directory: InodeNumber, _ volume: Volume) throws {
-    for entry in try VolumeDriver(volume).list(directory) {
+extension Volume {
+  /// Removes everything below a directory.
+  func empty(_ directory: InodeNumber) throws {
+    for entry in try VolumeDriver(self).list(directory) {
       let name = try FileName(entry.name)
       if entry.type == FileMode.directory {
-        try empty(entry.inode, volume)
-        try volume.removeDirectory(name, in: directory)
+        try empty(entry.inode)
+        try removeDirectory(name, in: directory)
       } else {
-        try volume.unlink(name, in: directory)
+        try unlink(name, in: directory)
       }
     }
   }

@@ -1,0 +1,77 @@
+import Disk
+import Format
+import POSIX
+
+/// Credits (invariant I8): before a change is accepted there is room for its frame and for the
+/// checkpoint it will cause, in space that is allocated already.
+extension Engine {
+  /// Slots that only a change that gives space back may use: 2 MiB.
+  static let metaReserve: UInt64 = 512
+
+  /// Slots a checkpoint of what is changed now may take: each changed page, as many tables, and
+  /// the pages of the map that show them.
+  var checkpointNeed: UInt64 { UInt64(store.dirtyCount + 64) * 2 + metaAllocator.limit / 8192 }
+
+  /// Makes room in the metadata space for one more change, or refuses it. `frees`: the change
+  /// gives space back, or was accepted before.
+  package func makeRoom(frees: Bool) throws(EngineError) {
+    try checkWritable()
+    let reserve = frees ? 0 : Self.metaReserve
+    if makeMetaRoom(for: checkpointNeed + reserve) { return }
+    // What was released since the last root may be all that is missing.
+    if metaAllocator.heldCount > 0 || store.dirtyCount > 0 { try checkpoint() }
+    guard makeMetaRoom(for: checkpointNeed + reserve) else {
+      throw .noSpace("no room for metadata")
+    }
+  }
+
+  func makeMetaRoom(for slots: UInt64) -> Bool {
+    while metaFree < slots {
+      guard growMeta(by: slots - metaFree) else { return false }
+    }
+    return true
+  }
+
+  private var metaFree: UInt64 {
+    let used = health.withLock { $0.metaUsed } + UInt64(metaAllocator.heldCount) + 1
+    let limit = metaAllocator.limit
+    return limit > used ? limit - used : 0
+  }
+
+  /// Reserves more metadata slots on the lower filesystem, ahead of need where it has the room.
+  private func growMeta(by slots: UInt64) -> Bool {
+    let start = metaAllocator.limit
+    let containerEnd =
+      (start / UInt64(Layout.slotsPerContainer) + 1) * UInt64(Layout.slotsPerContainer)
+    for step in [max(slots, 256, min(start / 8, 16384)), slots] {
+      let end = min(start + step, containerEnd, UInt64(UInt32.max))
+      guard end > start else { return false }
+      do {
+        try meta.allocate(UInt32(start)..<UInt32(end))
+        metaAllocator.raiseLimit(to: end)
+        return true
+      } catch { continue }
+    }
+    return false
+  }
+
+  /// Whether the journal takes any frame: in its segment or in a spare. The last spare is the next
+  /// checkpoint's. With the writer held.
+  var hasJournalRoom: Bool {
+    guard let journal else { return true }
+    return journal.hasRoom || segments.count > 1
+  }
+
+  /// Makes another segment, or waits for the checkpoint that gives one back.
+  func makeJournalRoom() throws(EngineError) {
+    do { try segments.add() } catch {
+      guard error.isFull else { throw .disk(error) }
+      try checkpoint()
+    }
+  }
+}
+
+extension DiskError {
+  /// Whether the lower filesystem or the user's share of it is full.
+  var isFull: Bool { errno == .noSpace || errno == .overQuota }
+}

@@ -1,0 +1,115 @@
+import Disk
+import Format
+import POSIX
+
+/// Preallocated journal segments that no root and no frame names.
+///
+/// They are the journal's reserve (I8): the next checkpoint switches to one, and the opening after
+/// a crash begins in the other, so that a full disk stops neither. Segments that a root has made
+/// superfluous come back under new numbers, which costs no space and no allocation; their keys were
+/// derived from seeds that are gone, and a new segment has a new one.
+final class SegmentPool: Sendable {
+  struct Segment {
+    let number: UInt64
+    let file: any DiskFile
+  }
+
+  /// One for the next checkpoint, one for the next opening.
+  static let target = 2
+
+  private struct State {
+    var spares: [Segment] = []
+    var nextNumber: UInt64
+  }
+
+  private let disk: any Disk
+  let segmentBytes: UInt64
+  private let state: Lock<State>
+
+  init(disk: any Disk, segmentBytes: Int, nextNumber: UInt64) {
+    self.disk = disk
+    self.segmentBytes = UInt64(segmentBytes)
+    state = Lock(State(nextNumber: nextNumber))
+  }
+
+  var count: Int { state.withLock { $0.spares.count } }
+
+  /// A spare, if there is one; its file and name are durable.
+  func take() -> Segment? {
+    state.withLock { $0.spares.isEmpty ? nil : $0.spares.removeFirst() }
+  }
+
+  /// Takes in what a session before left in the folder; `named` belongs to the journal still.
+  func adopt(except named: [UInt64]) throws(DiskError) {
+    let kept = Set(named.map { SegmentCodec.fileName($0) })
+    let names = try disk.list("journal").map { "journal/" + $0 }
+    let numbers = names.compactMap { UInt64($0.dropFirst("journal/".count), radix: 16) }
+    state.withLock { state in
+      state.nextNumber = max(state.nextNumber, (numbers.max() ?? 0) + 1, (named.max() ?? 0) + 1)
+    }
+    try keep(names.filter { !kept.contains($0) }.sorted())
+  }
+
+  /// Segments whose frames the durable root contains: kept as spares, or removed if there are
+  /// enough.
+  func recycle(_ numbers: [UInt64]) throws(DiskError) {
+    try keep(numbers.map { SegmentCodec.fileName($0) })
+  }
+
+  /// Makes spares until there are enough. Throws ENOSPC if the disk has no room for them.
+  func fill() throws(DiskError) {
+    while count < Self.target { try add() }
+  }
+
+  /// Makes one spare; its name is durable when this returns.
+  func add() throws(DiskError) {
+    let number = reserveNumber()
+    let name = SegmentCodec.fileName(number)
+    let file = try disk.create(name)
+    do {
+      try file.allocate(0..<segmentBytes)
+      try file.sync()
+      try disk.syncFolder("journal")
+    } catch {
+      try? disk.remove(name)
+      throw error
+    }
+    state.withLock { $0.spares.append(Segment(number: number, file: file)) }
+  }
+
+  private func reserveNumber() -> UInt64 {
+    state.withLock { state in
+      defer { state.nextNumber += 1 }
+      return state.nextNumber
+    }
+  }
+
+  private func keep(_ names: [String]) throws(DiskError) {
+    var kept: [Segment] = []
+    for name in names {
+      if count + kept.count < Self.target, let segment = renew(name) {
+        kept.append(segment)
+      } else {
+        try? disk.remove(name)
+      }
+    }
+    guard !kept.isEmpty else { return }
+    try disk.syncFolder("journal")
+    state.withLock { $0.spares += kept }
+  }
+
+  /// The file under a new number; nil if it is not what a spare must be.
+  private func renew(_ name: String) -> Segment? {
+    let number = reserveNumber()
+    let newName = SegmentCodec.fileName(number)
+    do {
+      let old = try disk.open(name, writable: true)
+      guard try old.size() == segmentBytes else { return nil }
+      // A crash may have come between creation and allocation.
+      try old.allocate(0..<segmentBytes)
+      try old.sync()
+      try disk.rename(name, to: newName)
+      return Segment(number: number, file: try disk.open(newName, writable: true))
+    } catch { return nil }
+  }
+}
