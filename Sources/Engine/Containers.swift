@@ -11,12 +11,21 @@ package final class Containers: Sendable {
   private let disk: any Disk
   package let folders: [String]
   private let open = Lock(OpenFiles())
+  /// Held while files are synced. What failed to become durable is never synced again and called
+  /// good (I9): the first failure stays.
+  private let syncing = Lock<DiskError?>(nil)
   private static let maximumOpen = 256
 
+  /// One file: a container in one of the folders.
+  private struct Key: Hashable {
+    let index: UInt32
+    let copy: Int
+  }
+
   private struct OpenFiles {
-    var files: [String: (file: any DiskFile, used: UInt64)] = [:]
+    var files: [Key: (file: any DiskFile, used: UInt64)] = [:]
     var clock: UInt64 = 0
-    var unsynced: Set<String> = []
+    var unsynced: Set<Key> = []
     var newNames = false
   }
 
@@ -50,45 +59,67 @@ package final class Containers: Sendable {
 
   /// Writes whole slots of one copy.
   package func write(_ span: RawSpan, at slot: UInt32, copy: Int) throws(DiskError) {
-    let file = try container(of: slot, copy: copy, create: true)
-    markUnsynced(slot, copy: copy)
-    try file.write(span, at: Self.offset(of: slot))
+    try change(slot, copy: copy) { (file) throws(DiskError) in
+      try file.write(span, at: Self.offset(of: slot))
+    }
   }
 
-  /// Makes everything written so far last. What failed to become durable is never synced again and
-  /// called good: the caller must stop writing.
+  /// Makes everything whose writing was done when this was called last.
+  ///
+  /// One at a time: whoever comes while a sync runs must not return before what that sync took on
+  /// is durable.
   package func sync() throws(DiskError) {
-    let (names, newNames) = open.withLock { state in
-      defer {
-        state.unsynced.removeAll()
-        state.newNames = false
+    try syncing.withLock { failed throws(DiskError) in
+      if let failed { throw failed }
+      let (keys, newNames) = open.withLock { state in
+        defer {
+          state.unsynced.removeAll()
+          state.newNames = false
+        }
+        return (state.unsynced, state.newNames)
       }
-      return (state.unsynced, state.newNames)
+      do throws(DiskError) {
+        for key in keys.sorted(by: { ($0.index, $0.copy) < ($1.index, $1.copy) }) {
+          try openFile(key, create: false).sync()
+        }
+        if newNames { for folder in folders { try disk.syncFolder(folder) } }
+      } catch {
+        failed = error
+        throw error
+      }
     }
-    for name in names.sorted() { try openFile(name, create: false).sync() }
-    if newNames { for folder in folders { try disk.syncFolder(folder) } }
   }
 
   /// Reserves room for slots in every copy, so that writing them finds space.
   package func allocate(_ slots: Range<UInt32>) throws(DiskError) {
-    let start = Self.offset(of: slots.lowerBound)
-    let bytes = start..<(start + UInt64(slots.count * Layout.chunkSize))
+    let bytes = Self.bytes(of: slots)
     for copy in folders.indices {
-      let file = try container(of: slots.lowerBound, copy: copy, create: true)
-      markUnsynced(slots.lowerBound, copy: copy)
-      try file.allocate(bytes)
+      try change(slots.lowerBound, copy: copy) { (file) throws(DiskError) in
+        try file.allocate(bytes)
+      }
     }
   }
 
   /// Gives the space of slots back, where the lower filesystem can.
   package func punch(_ slots: Range<UInt32>) throws(DiskError) {
-    let start = Self.offset(of: slots.lowerBound)
-    let bytes = start..<(start + UInt64(slots.count * Layout.chunkSize))
+    let bytes = Self.bytes(of: slots)
     for copy in folders.indices {
-      let file = try container(of: slots.lowerBound, copy: copy, create: true)
-      markUnsynced(slots.lowerBound, copy: copy)
-      _ = try file.punch(bytes)
+      try change(slots.lowerBound, copy: copy) { (file) throws(DiskError) in
+        _ = try file.punch(bytes)
+      }
     }
+  }
+
+  /// The file is noted as unsynced before the change, so that it stays open, and again after it: a
+  /// sync in between has not seen the change.
+  private func change(
+    _ slot: UInt32, copy: Int, _ body: (any DiskFile) throws(DiskError) -> Void
+  ) throws(DiskError) {
+    let key = Key(index: slot / Layout.slotsPerContainer, copy: copy)
+    let file = try openFile(key, create: true)
+    open.withLock { _ = $0.unsynced.insert(key) }
+    defer { open.withLock { _ = $0.unsynced.insert(key) } }
+    try body(file)
   }
 
   /// Slots that the first copy's files hold from slot 0 on without a gap.
@@ -113,7 +144,11 @@ package final class Containers: Sendable {
   }
 
   package static func name(of slot: UInt32, in folder: String) -> String {
-    let number = String(slot / Layout.slotsPerContainer, radix: 16)
+    name(ofContainer: slot / Layout.slotsPerContainer, in: folder)
+  }
+
+  private static func name(ofContainer index: UInt32, in folder: String) -> String {
+    let number = String(index, radix: 16)
     return folder + "/" + String(repeating: "0", count: 4 - number.count) + number
   }
 
@@ -121,28 +156,31 @@ package final class Containers: Sendable {
     UInt64(slot % Layout.slotsPerContainer) * UInt64(Layout.chunkSize)
   }
 
-  private func markUnsynced(_ slot: UInt32, copy: Int) {
-    let name = Self.name(of: slot, in: folders[copy])
-    open.withLock { _ = $0.unsynced.insert(name) }
+  private static func bytes(of slots: Range<UInt32>) -> Range<UInt64> {
+    let start = offset(of: slots.lowerBound)
+    return start..<(start + UInt64(slots.count * Layout.chunkSize))
   }
 
   private func container(
     of slot: UInt32, copy: Int, create: Bool
   ) throws(DiskError) -> any DiskFile {
-    try openFile(Self.name(of: slot, in: folders[copy]), create: create)
+    try openFile(Key(index: slot / Layout.slotsPerContainer, copy: copy), create: create)
   }
 
-  private func openFile(_ name: String, create: Bool) throws(DiskError) -> any DiskFile {
+  private func openFile(_ key: Key, create: Bool) throws(DiskError) -> any DiskFile {
     try open.withLock { state throws(DiskError) in
       state.clock += 1
-      if let entry = state.files[name] {
-        state.files[name] = (entry.file, state.clock)
+      if let entry = state.files[key] {
+        state.files[key]?.used = state.clock
         return entry.file
       }
       if state.files.count >= Self.maximumOpen { Self.closeOldest(&state) }
+      let name = Self.name(ofContainer: key.index, in: folders[key.copy])
       let file: any DiskFile
       do throws(DiskError) { file = try disk.open(name, writable: true) } catch {
-        if error.errno == .readOnly || error.errno == .accessDenied {
+        if error.errno == .readOnly || error.errno == .accessDenied
+          || error.errno == .notPermitted
+        {
           file = try disk.open(name, writable: false)
         } else {
           guard create, error.errno == .noSuchFile else { throw error }
@@ -150,7 +188,7 @@ package final class Containers: Sendable {
           state.newNames = true
         }
       }
-      state.files[name] = (file, state.clock)
+      state.files[key] = (file, state.clock)
       return file
     }
   }

@@ -59,6 +59,15 @@ package final class DataSpace: Sendable {
     }
   }
 
+  /// Takes slots back that were written and that no frame names. Their space is the disk's again
+  /// where it is short; elsewhere the next chunks find it allocated.
+  package func giveBack(_ slots: [UInt32], punching: Bool) {
+    for range in Engine.ranges(slots) {
+      if punching { try? containers.punch(range) }
+      allocator.giveBackPieces(range)
+    }
+  }
+
   package static func describe(_ slots: Range<UInt32>) -> String {
     "data slot \(slots.lowerBound) (\(Containers.name(of: slots.lowerBound, in: "data")))"
   }

@@ -15,7 +15,7 @@ extension Engine {
     try checkpointing.withLock { chain throws(EngineError) in
       try checkWritable()
       do throws(EngineError) { try checkpoint(&chain) } catch {
-        if case .disk(let failure) = error, !failure.isFull {
+        if case .disk(let failure) = error, !failure.isTransient {
           turnReadOnly("a checkpoint failed: \(failure.errno.description)")
         }
         throw error
@@ -57,13 +57,16 @@ extension Engine {
   }
 
   private func writePages(_ plan: inout CheckpointPlan) throws(EngineError) {
+    try syncData()
     do {
-      try data.containers.sync()
       try plan.seal(with: store.key) { (buffer, range, slot) throws(DiskError) in
         try meta.write(buffer.bytes(in: range), at: slot)
       }
-      try meta.sync()
     } catch { throw .disk(error) }
+    do { try meta.sync() } catch {
+      turnReadOnly("a sync of metadata failed: \(error.errno.description)")
+      throw .disk(error)
+    }
   }
 
   /// A copy that is true and not this session's shows that the vault was opened elsewhere too

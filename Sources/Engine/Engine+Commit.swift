@@ -59,7 +59,13 @@ extension Engine {
     defer { writer.records.clear() }
     precondition(writer.records.count <= Journal.maximumPayload - SegmentCodec.preludeSize)
     if !journal.fits(writer.records.count) { try startSegment(&writer) }
-    for slots in transaction.released { try data.allocator.release(slots) }
+    do throws(EngineError) {
+      for slots in transaction.released { try data.allocator.release(slots) }
+    } catch {
+      // Some may be released that are still named: they must not be given out.
+      turnReadOnly("the map of free space cannot be read")
+      throw error
+    }
     let sequence: UInt64
     do { sequence = try journal.append(writer.records.buffer, writer.records.count) } catch {
       turnReadOnly("writing the journal failed: \(error.errno.description)")

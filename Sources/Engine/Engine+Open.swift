@@ -149,6 +149,7 @@ extension Engine {
     // The first frame of this session goes to a segment of its own, named by the root written next.
     let name: SegmentName
     do {
+      for folder in folders { try parts.disk.createFolder(folder) }
       try parts.segments.adopt(except: recovery.segments)
       if parts.segments.count == 0 { try parts.segments.add() }
       guard let first = parts.segments.take() else { preconditionFailure("a spare was made") }
@@ -178,7 +179,9 @@ extension Engine {
         chain.root.configurationGeneration, options.configurationGeneration)
       if recovery.hasChanges { chain.root.uncleanStops += 1 }
       try appendLineage(&chain)
-      guard makeMetaRoom(for: checkpointNeed) else { throw .noSpace("no room for metadata") }
+      guard try makeMetaRoom(for: checkpointNeed) else { throw .noSpace("no room for metadata") }
+      // As much again is there for names and attributes on a disk that is full later.
+      _ = try makeMetaRoom(for: checkpointNeed + 2 * Self.metaReserve)
       let snapshot = Snapshot(
         pages: store.snapshot(), segment: segment, firstSequence: recovery.lastSequence + 1,
         previous: recovery.lastTag, oldSegments: recovery.segments)

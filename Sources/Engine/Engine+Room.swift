@@ -16,20 +16,26 @@ extension Engine {
   /// gives space back, or was accepted before.
   package func makeRoom(frees: Bool) throws(EngineError) {
     try checkWritable()
+    // What a checkpoint has not caught up with is kept in memory: that is bounded.
+    if store.dirtyCount > 4 * Self.dirtyLimit { try checkpoint() }
     let reserve = frees ? 0 : Self.metaReserve
-    if makeMetaRoom(for: checkpointNeed + reserve) { return }
+    if try makeMetaRoom(for: checkpointNeed + reserve) { return }
     // What was released since the last root may be all that is missing.
     if metaAllocator.heldCount > 0 || store.dirtyCount > 0 { try checkpoint() }
-    guard makeMetaRoom(for: checkpointNeed + reserve) else {
+    guard try makeMetaRoom(for: checkpointNeed + reserve) else {
       throw .noSpace("no room for metadata")
     }
   }
 
-  func makeMetaRoom(for slots: UInt64) -> Bool {
-    while metaFree < slots {
-      guard growMeta(by: slots - metaFree) else { return false }
+  func makeMetaRoom(for slots: UInt64) throws(EngineError) -> Bool {
+    if metaFree >= slots { return true }
+    return try growing.withLock { _ throws(EngineError) in
+      while true {
+        let free = metaFree
+        if free >= slots { return true }
+        guard try growMeta(by: slots - free) else { return false }
+      }
     }
-    return true
   }
 
   private var metaFree: UInt64 {
@@ -39,7 +45,7 @@ extension Engine {
   }
 
   /// Reserves more metadata slots on the lower filesystem, ahead of need where it has the room.
-  private func growMeta(by slots: UInt64) -> Bool {
+  private func growMeta(by slots: UInt64) throws(EngineError) -> Bool {
     let start = metaAllocator.limit
     let containerEnd =
       (start / UInt64(Layout.slotsPerContainer) + 1) * UInt64(Layout.slotsPerContainer)
@@ -50,7 +56,9 @@ extension Engine {
         try meta.allocate(UInt32(start)..<UInt32(end))
         metaAllocator.raiseLimit(to: end)
         return true
-      } catch { continue }
+      } catch {
+        guard error.isFull else { throw .disk(error) }
+      }
     }
     return false
   }
@@ -74,4 +82,7 @@ extension Engine {
 extension DiskError {
   /// Whether the lower filesystem or the user's share of it is full.
   var isFull: Bool { errno == .noSpace || errno == .overQuota }
+
+  /// Whether the same may succeed later: nothing is wrong with what is stored.
+  var isTransient: Bool { isFull || errno == .noMemory || errno == .tooManyOpenFiles }
 }

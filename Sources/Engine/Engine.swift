@@ -60,6 +60,8 @@ package final class Engine: Sendable {
   let segments: SegmentPool
   package let reserve: SpaceReserve
   let checkpointing: Lock<Chain>
+  /// Held while the metadata space grows.
+  let growing = Lock(())
   let health: Lock<Health>
   /// True asks the checkpoint thread for work, see `Checkpointer`.
   let requests = Monitor(CheckpointRequest())

@@ -23,8 +23,9 @@ package final class Journal: Sendable {
     var durable: UInt64
     var syncing = false
     var failed: DiskError?
-    /// Segments to sync, oldest first: an older one before any newer one counts.
-    var unsynced: [any DiskFile]
+    /// Segments to sync with the last sequence each holds, oldest first: an older one before any
+    /// newer one counts.
+    var unsynced: [(file: any DiskFile, last: UInt64)]
     var appended: UInt64
   }
 
@@ -91,7 +92,11 @@ package final class Journal: Sendable {
       tail.sequence += 1
       let file = tail.file
       durability.withLock { state in
-        if state.unsynced.last !== file { state.unsynced.append(file) }
+        if let last = state.unsynced.indices.last, state.unsynced[last].file === file {
+          state.unsynced[last].last = sequence
+        } else {
+          state.unsynced.append((file, sequence))
+        }
         state.appended = sequence
       }
       return sequence
@@ -120,7 +125,7 @@ package final class Journal: Sendable {
         if let failed = state.failed { throw failed }
         if state.durable >= sequence { return nil }
         state.syncing = true
-        return (state.unsynced, state.appended)
+        return (state.unsynced.map { $0.file }, state.appended)
       }
       guard let work else { return }
       var failure: DiskError?
@@ -130,12 +135,8 @@ package final class Journal: Sendable {
         state.failed = failure
         guard failure == nil else { return }
         state.durable = max(state.durable, work.through)
-        // The newest segment may have grown since; older ones are done.
-        let newest = state.unsynced.last
-        state.unsynced.removeAll { file in
-          file !== newest && work.files.contains { $0 === file }
-        }
-        if state.appended == work.through { state.unsynced.removeAll() }
+        // Any of them may have grown since, the one before a switch as well.
+        state.unsynced.removeAll { $0.last <= work.through }
       }
       if let failure { throw failure }
     }

@@ -37,6 +37,14 @@ package final class SegmentCodec: Sendable {
     return "journal/" + String(repeating: "0", count: 16 - digits.count) + digits
   }
 
+  /// The number in a segment's name; nil for a name that is none.
+  package static func number(ofFile name: String) -> UInt64? {
+    guard let number = UInt64(name.dropFirst("journal/".count), radix: 16),
+      number < 1 << 62, fileName(number) == name
+    else { return nil }
+    return number
+  }
+
   package static func paddedSize(_ payload: Int) -> Int {
     let size = headerSize + payload
     return (size + Layout.frameAlignment - 1) / Layout.frameAlignment * Layout.frameAlignment

@@ -43,11 +43,14 @@ final class SegmentPool: Sendable {
   func adopt(except named: [UInt64]) throws(DiskError) {
     let kept = Set(named.map { SegmentCodec.fileName($0) })
     let names = try disk.list("journal").map { "journal/" + $0 }
-    let numbers = names.compactMap { UInt64($0.dropFirst("journal/".count), radix: 16) }
+    // Names are outside data: what is no segment's is left alone, and moves no number.
+    let numbers = names.compactMap { SegmentCodec.number(ofFile: $0) }
     state.withLock { state in
-      state.nextNumber = max(state.nextNumber, (numbers.max() ?? 0) + 1, (named.max() ?? 0) + 1)
+      let near = numbers.filter { $0 < state.nextNumber &+ 1 << 32 }
+      state.nextNumber = (near + named).reduce(state.nextNumber) { max($0, $1 &+ 1) }
     }
-    try keep(names.filter { !kept.contains($0) }.sorted())
+    let segments = names.filter { SegmentCodec.number(ofFile: $0) != nil }
+    try keep(segments.filter { !kept.contains($0) }.sorted())
   }
 
   /// Segments whose frames the durable root contains: kept as spares, or removed if there are

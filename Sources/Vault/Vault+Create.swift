@@ -13,7 +13,7 @@ extension Vault {
   static let mark = "coffre.init"
   private static let harmless: Set<String> = [mark, "CACHEDIR.TAG", "lock"]
   private static let objects: Set<String> = [
-    "root.0", "root.1", "data", "meta-a", "meta-b", "journal", Configuration.newName,
+    "root.0", "root.1", "data", "meta-a", "meta-b", "journal", "reserve", Configuration.newName,
     Configuration.fileName, Configuration.copyName,
   ]
 

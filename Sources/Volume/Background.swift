@@ -62,48 +62,54 @@ extension Volume {
         return (numbers, state.stopping)
       }
       if stop { break }
-      if numbers.contains(0) { while (try? reapOrphans()) == true {} }
-      try? reap(numbers.filter { $0 != 0 })
+      if numbers.contains(0) { reapOrphans(goesOn: { !self.isStopping }) }
+      for number in numbers where number != 0 && !isStopping { try? reap(number) }
     }
     background.withLock { $0.running -= 1 }
   }
 
-  /// Releases a batch of the orphan list. Returns whether there may be more.
-  func reapOrphans() throws(EngineError) -> Bool {
+  private var isStopping: Bool { background.withLock { $0.stopping } }
+
+  /// Releases what the orphan list holds and nobody knows, while `goesOn`. What cannot be released
+  /// stays on the list; the first failure is returned.
+  @discardableResult
+  func reapOrphans(goesOn: () -> Bool = { true }) -> EngineError? {
+    var failure: EngineError?
     var after: UInt64 = 0
-    var reaped = false
-    while true {
-      let batch = try engine.read { (pages) throws(EngineError) in
-        try Orphans.first(64, after: after, in: pages)
+    do throws(EngineError) {
+      while goesOn() {
+        let batch = try engine.read { (pages) throws(EngineError) in
+          try Orphans.first(64, after: after, in: pages)
+        }
+        guard let last = batch.last else { break }
+        after = last
+        for number in batch where !nodes.isKnown(number) && goesOn() {
+          do throws(EngineError) { try reap(number) } catch { failure = failure ?? error }
+        }
       }
-      guard let last = batch.last else { return reaped }
-      let unknown = batch.filter { !nodes.isKnown($0) }
-      if !unknown.isEmpty {
-        try reap(unknown)
-        reaped = true
-      }
-      after = last
-      if reaped && batch.count < 64 { return false }
-    }
+    } catch { failure = failure ?? error }
+    return failure
   }
 
-  /// Frees inodes that have no name and that nobody knows, their contents first.
-  private func reap(_ numbers: [UInt64]) throws(EngineError) {
-    var released = 0
-    for number in numbers where !nodes.isKnown(number) {
-      // The number may be another file's soon: nothing of this one may linger.
-      if nodes.existing(number) != nil {
-        try nodes.with(number) { (node) throws(EngineError) in
+  /// Frees an inode that has no name and that nobody knows, its contents first.
+  private func reap(_ number: UInt64) throws(EngineError) {
+    // The number may be another file's soon: nothing of this one may linger, nor a frame under way.
+    if nodes.existing(number) != nil {
+      try nodes.with(number) { (node) throws(EngineError) in
+        try node.content.withWrite { () throws(EngineError) in
+          let isOrphan = (try? record(of: number).flags.contains(.orphan)) ?? true
+          guard !nodes.isKnown(number) && isOrphan else { return }
           discardPending(of: node)
           node.state.withLock { $0.key = nil }
         }
       }
-      var isDone = false
-      while !isDone {
-        isDone = try engine.transact(frees: true) { (transaction) throws(EngineError) in
-          try reap(number, &released, in: transaction)
-        }.result
-      }
+    }
+    var released = 0
+    var isDone = false
+    while !isDone {
+      isDone = try engine.transact(frees: true) { (transaction) throws(EngineError) in
+        try reap(number, &released, in: transaction)
+      }.result
     }
     // Space comes back with the next root.
     if released > 256 || (released > 0 && engine.isShortOfSpace) { engine.requestCheckpoint() }
@@ -115,8 +121,9 @@ extension Volume {
     guard !nodes.isKnown(number) else { return true }
     let found: InodeRecord
     do { found = try Inodes.record(of: number, in: transaction) } catch {
-      if case .posix(.stale) = error { return true }
-      throw error
+      guard case .posix(.stale) = error else { throw error }
+      try Orphans.remove(number, in: transaction)
+      return true
     }
     var record = found
     guard record.flags.contains(.orphan) else {
@@ -132,6 +139,7 @@ extension Volume {
         try Inodes.store(record, as: number, in: transaction)
         return isDone
       }
+      try Orphans.remove(number, in: transaction)
       return true
     }
     let before = record.chunks

@@ -33,6 +33,37 @@ enum ChunkTree {
     return found
   }
 
+  /// The first chunk at or after one that is stored. What no table names is passed over at once.
+  static func firstStored(
+    of record: InodeRecord, from start: UInt64, in pages: some PageReader
+  ) throws(EngineError) -> UInt64? {
+    var chunk = start
+    while chunk < Layout.directReferences {
+      if !direct(record, Int(chunk)).isHole { return chunk }
+      chunk += 1
+    }
+    while record.top != 0, chunk < capacity(record.height) {
+      var page = record.top
+      var height = record.height
+      while height > 1, page != 0 {
+        page = try pages.read(PageID(.pages, page)).load(UInt32.self, at: pointer(chunk, height))
+        height -= 1
+      }
+      if page == 0 {
+        chunk = (chunk / capacity(height) + 1) * capacity(height)
+        continue
+      }
+      let table = try pages.read(PageID(.pages, page))
+      let end = (chunk / 128 + 1) * 128
+      while chunk < end {
+        let offset = Int(chunk % 128) * Layout.referenceSize
+        if !Reference(from: table, at: offset).isHole { return chunk }
+        chunk += 1
+      }
+    }
+    return nil
+  }
+
   static func direct(_ record: InodeRecord, _ index: Int) -> Reference {
     let tail = Buffer(record.tail)
     return Reference(from: tail, at: index * Layout.referenceSize)

@@ -35,10 +35,17 @@ extension Volume {
     }
   }
 
-  /// close(2): tells what went wrong since the last time somebody was told.
+  /// close(2): tells what went wrong since the last time somebody was told. Where contents were
+  /// given up for new ones (O_TRUNC), the new ones are framed first (I3).
   package func flush(_ inode: InodeNumber) throws(VolumeError) {
     try answer { () throws(EngineError) in
       guard let node = nodes.existing(inode.rawValue) else { return }
+      if node.state.withLock({ $0.replaces }) {
+        try nodes.with(inode.rawValue) { (node) throws(EngineError) in
+          try node.content.withWrite { () throws(EngineError) in try frame(node, images: true) }
+          node.state.withLock { $0.replaces = false }
+        }
+      }
       try throwFailure(of: node)
     }
   }
@@ -56,14 +63,14 @@ extension Volume {
   /// A frame names a chunk only after the chunk is durable (I3): either everything is synced first,
   /// or, for a few chunks, the frame carries their ciphertext.
   func frame(
-    _ node: Node, images: Bool, finishing: (inout InodeRecord) throws(EngineError) -> Void = { _ in }
+    _ node: Node, images: Bool,
+    finishing: (inout InodeRecord) throws(EngineError) -> Void = { _ in }
   ) throws(EngineError) {
-    let (pending, size, written) = node.state.withLock { ($0.pending, $0.size, $0.written) }
-    guard !pending.isEmpty || size != nil || written != nil else { return }
-    let stored = pending.values.count { !$0.isHole }
-    let carries = images && stored <= Self.imageLimit
-    if stored > 0 && !carries { try engine.syncData() }
-    var rest = pending.keys.sorted()[...]
+    let (pending, isSettled) = node.state.withLock { ($0.pending, $0.isSettled) }
+    if isSettled { return }
+    let carries = images && pending.stored <= Self.imageLimit
+    if pending.stored > 0 && !carries { try engine.syncData() }
+    var rest = pending.chunks[...]
     repeat {
       let piece = Array(rest.prefix(Self.batch))
       rest = rest.dropFirst(Self.batch)
@@ -79,16 +86,17 @@ extension Volume {
     _ node: Node, _ chunks: [UInt64], isLast: Bool, carries: Bool,
     finishing: (inout InodeRecord) throws(EngineError) -> Void
   ) throws(EngineError) {
-    let (pending, size, written, seals) = node.state.withLock {
-      ($0.pending, $0.size, $0.written, $0.seals)
-    }
+    var seals: UInt64 = 0
     // What was accepted is not refused later: room for it was there when it was written.
     try engine.transact(frees: true) { (transaction) throws(EngineError) in
+      // Taken with the writer held, as whoever sets a time without the contents clears `written`.
+      let state = node.state.withLock { $0 }
+      seals = state.seals
       var record = try Inodes.record(of: node.number, in: transaction)
       var taken: [UInt32] = []
       var released: [UInt32] = []
       for chunk in chunks {
-        guard let reference = pending[chunk] else { continue }
+        guard let reference = state.pending[chunk] else { continue }
         let old = try ChunkTree.set(reference, at: chunk, of: &record, in: transaction)
         if !old.isHole { released.append(old.slot) }
         if !reference.isHole { taken.append(reference.slot) }
@@ -96,7 +104,7 @@ extension Volume {
       for range in Engine.ranges(taken) { try transaction.takeSlots(range) }
       for range in Engine.ranges(released) { try transaction.releaseSlots(range) }
       if carries { try carry(taken, in: transaction) }
-      if let size {
+      if let size = state.size {
         // A frame never shows a size whose chunks are still to come.
         let framed = ((chunks.last ?? 0) + 1) * UInt64(Layout.chunkSize)
         let shown = isLast ? size : max(record.size, min(size, framed))
@@ -106,8 +114,8 @@ extension Volume {
         }
         record.size = shown
       }
-      if let written {
-        record.modified = max(record.modified, written)
+      if let written = state.written {
+        record.modified = written
         record.changed = max(record.changed, written)
       }
       record.seals += seals
@@ -118,13 +126,14 @@ extension Volume {
     node.state.withLock { state in
       state.seals -= seals
       for chunk in chunks {
-        if let reference = state.pending.removeValue(forKey: chunk), !reference.isHole {
+        if let reference = state.pending.set(chunk, nil), !reference.isHole {
           framed += Layout.chunkSize
         }
       }
       if isLast {
         state.size = nil
         state.written = nil
+        state.replaces = false
       }
     }
     unframed.withLock { $0 = max(0, $0 - framed) }
@@ -162,21 +171,29 @@ extension Volume {
 
   /// What is pending is for an inode that is gone, or is given up: its slots are free at once.
   func discardPending(of node: Node) {
-    let slots = node.state.withLock { state in
-      let slots = state.pending.values.filter { !$0.isHole }.map { $0.slot }
-      state.pending = [:]
+    let pending = node.state.withLock { state in
+      let pending = state.pending
+      state.pending = PendingChunks()
       state.size = nil
       state.written = nil
-      return slots
+      state.replaces = false
+      return pending
     }
-    for range in Engine.ranges(slots) { engine.data.allocator.giveBackPieces(range) }
+    giveBack(pending.references)
+  }
+
+  /// Slots that no frame names and none will.
+  func giveBack(_ references: [Reference]) {
+    let slots = references.filter { !$0.isHole }.map { $0.slot }
+    engine.data.giveBack(slots, punching: engine.isShortOfSpace)
     unframed.withLock { $0 = max(0, $0 - slots.count * Layout.chunkSize) }
   }
 
   /// A writer that outruns the background thread does its work.
-  func frameIfMuch() throws(VolumeError) {
+  func frameIfMuch() {
     guard unframed.withLock({ $0 }) > Self.unframedLimit else { return }
-    try answer { () throws(EngineError) in try frameAll() }
+    // What goes wrong is told to whom it concerns; here it would be somebody else.
+    try? frameAll()
   }
 }
 

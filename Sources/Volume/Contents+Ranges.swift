@@ -33,6 +33,7 @@ extension Volume {
             try resize(node, to: range.upperBound) { _ in }
           } else if mode != .allocate && mode != .allocateKeepingSize {
             node.state.withLock { $0.written = Clock.realtime }
+            nodes.notePending(node)
           }
         }
       }
@@ -71,16 +72,20 @@ extension Volume {
           guard offset < size else { return nil }
           let end = (size + UInt64(Layout.chunkSize) - 1) / UInt64(Layout.chunkSize)
           var chunk = offset / UInt64(Layout.chunkSize)
+          if !hole {
+            let found = try firstStored(of: node, record, chunk..<end)
+            return found.map { max($0 * UInt64(Layout.chunkSize), offset) }
+          }
           while chunk < end {
             let stop = min(end, chunk + 4096)
             let found = try references(of: node, record, chunk..<stop)
-            if let index = found.firstIndex(where: { $0.isHole == hole }) {
+            if let index = found.firstIndex(where: { $0.isHole }) {
               let position = (chunk + UInt64(index)) * UInt64(Layout.chunkSize)
               return min(max(position, offset), size)
             }
             chunk = stop
           }
-          return hole ? size : nil
+          return size
         }
       }
     }

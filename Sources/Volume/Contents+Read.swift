@@ -131,6 +131,28 @@ extension Volume {
     return found
   }
 
+  /// The first chunk of a range that is stored, by frames or in what is pending.
+  func firstStored(
+    of node: Node, _ record: InodeRecord, _ chunks: Range<UInt64>
+  ) throws(EngineError) -> UInt64? {
+    let pending = node.state.withLock { $0.pending }
+    let written = pending.firstStored(from: chunks.lowerBound) ?? UInt64.max
+    let framed = try engine.read { (pages) throws(EngineError) -> UInt64 in
+      var next = chunks.lowerBound
+      while next < chunks.upperBound, next < written {
+        guard
+          let chunk = try ChunkTree.firstStored(of: record, from: next, in: pages)
+        else { break }
+        // A pending hole takes its place.
+        if pending[chunk] == nil { return chunk }
+        next = chunk + 1
+      }
+      return UInt64.max
+    }
+    let first = min(written, framed)
+    return first < chunks.upperBound ? first : nil
+  }
+
   /// The file's key, derived once while the node is in memory.
   func key(of node: Node, _ record: InodeRecord) -> SealingKey {
     if let key = node.state.withLock({ $0.key }) { return key }

@@ -27,14 +27,25 @@ extension Volume {
     guard record.isRegular else { throw .posix(record.isDirectory ? .isDirectory : .invalid) }
     let current = node.state.withLock { $0.size } ?? record.size
     if size > current { try clearTail(of: node, record, current) }
-    if size < current { dropPending(of: node, from: chunkCount(size)) }
-    node.state.withLock { state in
+    let before = node.state.withLock { state in
+      let cut = state.pending.cut(from: chunkCount(size))
+      let before = (size: state.size, written: state.written, cut: cut)
       state.size = size
       state.written = Clock.realtime
+      return before
     }
+    nodes.notePending(node)
     // What is pending below the size goes first or with it: no frame shows a size without its
     // chunks.
-    try frame(node, images: false, finishing: change)
+    do throws(EngineError) { try frame(node, images: true, finishing: change) } catch {
+      node.state.withLock { state in
+        state.pending.restore(before.cut)
+        state.size = before.size
+        state.written = before.written
+      }
+      throw error
+    }
+    giveBack(before.cut.references)
     try finishTrimming(node)
   }
 
@@ -61,27 +72,17 @@ extension Volume {
     }
   }
 
-  /// Gives pending chunks from an index on up.
-  private func dropPending(of node: Node, from chunk: UInt64) {
-    let slots = node.state.withLock { state in
-      var slots: [UInt32] = []
-      for (index, entry) in state.pending where index >= chunk {
-        if !entry.isHole { slots.append(entry.slot) }
-      }
-      state.pending = state.pending.filter { $0.key < chunk }
-      return slots
-    }
-    for range in Engine.ranges(slots) { engine.data.allocator.giveBackPieces(range) }
-    unframed.withLock { $0 = max(0, $0 - slots.count * Layout.chunkSize) }
-  }
-
   private func empty(
     _ node: Node, _ change: (inout InodeRecord) throws(EngineError) -> Void
   ) throws(EngineError) {
-    discardPending(of: node)
+    var hadContents = false
     let left = try engine.transact(frees: true) { (transaction) throws(EngineError) in
       var record = try Inodes.record(of: node.number, in: transaction)
       guard record.isRegular else { throw .posix(record.isDirectory ? .isDirectory : .invalid) }
+      hadContents = record.size > 0
+      if record.flags.contains(.trimming) && !record.flags.contains(.orphan) {
+        try Orphans.remove(node.number, in: transaction)
+      }
       var orphan: UInt64?
       if record.top != 0 {
         orphan = try moveToOrphan(&record, in: transaction)
@@ -98,10 +99,11 @@ extension Volume {
       try Inodes.store(record, as: node.number, in: transaction)
       return orphan
     }.result
+    discardPending(of: node)
     node.state.withLock { state in
       state.key = nil
       state.seals = 0
-      state.size = nil
+      state.replaces = state.replaces || hadContents
     }
     if let left { enqueue(orphan: left) }
   }

@@ -23,7 +23,7 @@ extension Volume {
         if clearsSetID { try clearSetID(of: node) }
       }
     } catch { throw VolumeError(error) }
-    try frameIfMuch()
+    frameIfMuch()
   }
 
   /// Seals new chunks into free slots and notes their references; no frame names them yet.
@@ -53,6 +53,7 @@ extension Volume {
         if end > size { state.size = end }
         state.written = Clock.realtime
       }
+      nodes.notePending(node)
     }
   }
 
@@ -60,14 +61,13 @@ extension Volume {
   typealias FreshChunks = [(chunk: UInt64, reference: Reference)]
 
   /// Runs a change of contents, whole or not at all. With the contents held exclusively.
-  private func change(
+  func change(
     _ node: Node, _ body: (inout FreshChunks) throws(EngineError) -> Void
   ) throws(EngineError) {
     var fresh: FreshChunks = []
     do throws(EngineError) { try body(&fresh) } catch {
-      for range in Engine.ranges(fresh.map { $0.reference.slot }) {
-        engine.data.allocator.giveBackPieces(range)
-      }
+      engine.data.giveBack(
+        fresh.map { $0.reference.slot }, punching: engine.isShortOfSpace)
       throw error
     }
     node.state.withLock { state in
@@ -127,7 +127,7 @@ extension Volume {
     do {
       try engine.data.write(sealed, 0..<(slots.count * Layout.chunkSize), at: slots.lowerBound)
     } catch {
-      engine.data.allocator.giveBack(slots)
+      engine.data.giveBack(Array(slots), punching: engine.isShortOfSpace)
       throw error
     }
     for (index, reference) in references.enumerated() {
@@ -141,12 +141,11 @@ extension Volume {
   }
 
   /// Notes a chunk's new reference. A slot that no frame names is free at once.
-  private func replace(_ chunk: UInt64, _ reference: Reference, _ state: inout Node.State) {
-    if let old = state.pending[chunk], !old.isHole {
+  func replace(_ chunk: UInt64, _ reference: Reference, _ state: inout Node.State) {
+    if let old = state.pending.set(chunk, reference), !old.isHole {
       engine.data.allocator.giveBack(old.slot..<(old.slot + 1))
       unframed.withLock { $0 = max(0, $0 - Layout.chunkSize) }
     }
-    state.pending[chunk] = reference
   }
 
   /// Writes part of a chunk: reads the rest of it first, unless there is none.
@@ -200,38 +199,6 @@ extension Volume {
     plain.zero(inside..<Layout.chunkSize)
     try change(node) { (fresh) throws(EngineError) in
       _ = try sealRun(of: node, record, plain.bytes, chunk, &fresh)
-    }
-  }
-
-  /// Makes a range read as zeros: whole chunks become holes.
-  func punch(
-    _ node: Node, _ record: InodeRecord, _ range: Range<UInt64>, size: UInt64
-  ) throws(EngineError) {
-    let chunkSize = UInt64(Layout.chunkSize)
-    let end = min(range.upperBound, (size + chunkSize - 1) / chunkSize * chunkSize)
-    guard range.lowerBound < end else { return }
-    let firstWhole = (range.lowerBound + chunkSize - 1) / chunkSize
-    let endWhole = max(end / chunkSize, firstWhole)
-    let zeros = Buffer(count: Layout.chunkSize)
-    let headEnd = min(firstWhole * chunkSize, end)
-    let tailStart = endWhole * chunkSize
-    try change(node) { (fresh) throws(EngineError) in
-      if range.lowerBound < headEnd {
-        let inside = Int(range.lowerBound % chunkSize)
-        try mergeChunk(
-          of: node, record, zeros.bytes(in: 0..<Int(headEnd - range.lowerBound)),
-          range.lowerBound / chunkSize, inside, size: max(size, headEnd), &fresh)
-      }
-      if tailStart >= headEnd && tailStart < end {
-        try mergeChunk(
-          of: node, record, zeros.bytes(in: 0..<Int(end - tailStart)), endWhole, 0,
-          size: max(size, end), &fresh)
-      }
-    }
-    for chunk in firstWhole..<endWhole {
-      let reference = try references(of: node, record, chunk..<(chunk + 1))[0]
-      if reference.isHole { continue }
-      node.state.withLock { replace(chunk, .hole, &$0) }
     }
   }
 

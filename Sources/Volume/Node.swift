@@ -13,8 +13,7 @@ final class Node: Sendable {
   let state = Lock(State())
 
   struct State {
-    /// References of chunks that are written and in no frame; a hole releases what was there.
-    var pending: [UInt64: Reference] = [:]
+    var pending = PendingChunks()
     /// The size, where it differs from the record's.
     var size: UInt64?
     /// The time of the last write, until a frame tells it.
@@ -24,11 +23,22 @@ final class Node: Sendable {
     var goal: UInt32 = 0
     /// Seals since the last frame, on top of the record's count.
     var seals: UInt64 = 0
+    /// Whether what is pending takes the place of contents given up: close(2) waits for its frame.
+    var replaces = false
     /// A write-back that failed where nobody could be told; the next flush or fsync tells.
     var failure: EngineError?
+
+    var isSettled: Bool { pending.isEmpty && size == nil && written == nil }
   }
 
   init(_ number: UInt64) { self.number = number }
+}
+
+/// What stat(2) tells of contents that no frame names.
+struct Unframed: Equatable {
+  let size: UInt64?
+  let written: Timestamp?
+  let chunks: Int
 }
 
 /// The nodes in memory with the kernel's and the handles' counts.
@@ -43,6 +53,8 @@ final class NodeTable: Sendable {
   }
 
   private let entries = Lock<[UInt64: Entry]>([:])
+  /// Numbers of nodes that may have contents no frame names.
+  private let changed = Lock<Set<UInt64>>([])
 
   /// Lends the node to `body`; it stays in memory meanwhile.
   func with<R>(
@@ -56,6 +68,16 @@ final class NodeTable: Sendable {
     }
     defer { leave(number) }
     return try body(node)
+  }
+
+  /// What no frame says of the inode yet; nil if frames say everything.
+  func unframed(_ number: UInt64) -> Unframed? {
+    existing(number)?.state.withLock { state in
+      if state.isSettled { return nil }
+      return Unframed(
+        size: state.size, written: state.written.map { Timestamp($0) },
+        chunks: state.pending.stored)
+    }
   }
 
   /// The node if it is in memory.
@@ -86,13 +108,18 @@ final class NodeTable: Sendable {
     }
   }
 
-  /// Every node with contents no frame names.
+  /// Notes that no frame names the node's contents yet.
+  func notePending(_ node: Node) { changed.withLock { _ = $0.insert(node.number) } }
+
+  /// Every node with contents no frame names. Costs nothing for those that did not change.
   var pending: [UInt64] {
-    entries.withLock { entries in
-      entries.compactMap { (number, entry) in
-        entry.node.state.withLock { !$0.pending.isEmpty || $0.size != nil || $0.written != nil }
-          ? number : nil
-      }
+    let settled = changed.withLock { $0 }.filter { number in
+      existing(number)?.state.withLock { $0.isSettled } ?? true
+    }
+    return changed.withLock { changed in
+      // What was settled may have been written since; whoever does so notes it after.
+      changed.subtract(settled)
+      return changed.sorted()
     }
   }
 
@@ -126,9 +153,6 @@ final class NodeTable: Sendable {
   /// A node leaves memory when nobody knows it and everything about it is in frames.
   private static func letGo(_ number: UInt64, _ entry: Entry, _ entries: inout [UInt64: Entry]) {
     guard entry.isIdle else { return }
-    let isSettled = entry.node.state.withLock {
-      $0.pending.isEmpty && $0.size == nil && $0.written == nil
-    }
-    if isSettled { entries[number] = nil }
+    if entry.node.state.withLock({ $0.isSettled }) { entries[number] = nil }
   }
 }

@@ -6,8 +6,7 @@ import POSIX
 extension Volume {
   package func attributes(of inode: InodeNumber) throws(VolumeError) -> Attributes {
     try answer { () throws(EngineError) in
-      let record = try record(of: inode.rawValue)
-      return attributes(inode.rawValue, record)
+      try attributes(inode.rawValue)
     }
   }
 
@@ -16,21 +15,26 @@ extension Volume {
     try engine.read { (pages) throws(EngineError) in try Inodes.record(of: number, in: pages) }
   }
 
-  /// A record as stat(2) tells it, with what no frame says yet.
-  func attributes(_ number: UInt64, _ record: InodeRecord) -> Attributes {
-    var attributes = Attributes(number, record)
-    if record.isRegular, let node = nodes.existing(number) {
-      node.state.withLock { state in
-        if let size = state.size { attributes.size = size }
-        if let written = state.written {
-          attributes.modified = max(attributes.modified, Timestamp(written))
-          attributes.changed = max(attributes.changed, Timestamp(written))
+  /// What stat(2) tells: the record, and what no frame says yet.
+  ///
+  /// A frame moves the one into the other, so both must be of one moment: otherwise a file being
+  /// written could show the size before, which the kernel would then take for its own.
+  func attributes(_ number: UInt64) throws(EngineError) -> Attributes {
+    while true {
+      let before = nodes.unframed(number)
+      let record = try record(of: number)
+      guard nodes.unframed(number) == before else { continue }
+      var attributes = Attributes(number, record)
+      if let before, record.isRegular {
+        if let size = before.size { attributes.size = size }
+        if let written = before.written {
+          attributes.modified = written
+          attributes.changed = max(attributes.changed, written)
         }
-        let pending = UInt64(state.pending.values.count { !$0.isHole })
-        attributes.blocks = max(attributes.blocks, pending * 8)
+        attributes.blocks = max(attributes.blocks, UInt64(before.chunks) * 8)
       }
+      return attributes
     }
-    return attributes
   }
 
   /// Changes what setattr asks for, in one frame; a smaller size may take more.
@@ -53,8 +57,8 @@ extension Volume {
             }
           }
         } else {
-          if change.modified != nil { node.state.withLock { $0.written = nil } }
           try engine.transact { (transaction) throws(EngineError) in
+            if change.modified != nil { node.state.withLock { $0.written = nil } }
             try Inodes.change(inode.rawValue, in: transaction) { (record) throws(EngineError) in
               record.apply(change)
               if change.mode != nil {
@@ -64,8 +68,7 @@ extension Volume {
           }
         }
       }
-      let record = try record(of: inode.rawValue)
-      return attributes(inode.rawValue, record)
+      return try attributes(inode.rawValue)
     }
   }
 

@@ -9,15 +9,14 @@ extension Volume {
     _ name: FileName, in parent: InodeNumber
   ) throws(VolumeError) -> Attributes {
     try answer { () throws(EngineError) in
-      let (number, record) = try engine.read { (pages) throws(EngineError) in
+      let number = try engine.read { (pages) throws(EngineError) in
         let directory = try directory(parent.rawValue, in: pages)
         guard
           let found = try directories.find(name.bytes, root: directory.top, in: pages)
         else { throw EngineError.posix(.noSuchFile) }
-        let number = found.entry.inode
-        return (number, try Inodes.record(of: number, in: pages))
+        return found.entry.inode
       }
-      return attributes(number, record)
+      return try attributes(number)
     }
   }
 
@@ -102,7 +101,7 @@ extension Volume {
         try Orphans.add(number, in: transaction)
         return (number, try Inodes.record(of: number, in: transaction))
       }.result
-      return attributes(made.0, made.1)
+      return Attributes(made.0, made.1)
     }
   }
 
@@ -110,7 +109,7 @@ extension Volume {
     _ inode: InodeNumber, as name: FileName, in parent: InodeNumber
   ) throws(VolumeError) -> Attributes {
     try answer { () throws(EngineError) in
-      let record = try engine.transact { (transaction) throws(EngineError) in
+      try engine.transact { (transaction) throws(EngineError) in
         var directory = try directory(parent.rawValue, in: transaction)
         guard try directories.find(name.bytes, root: directory.top, in: transaction) == nil
         else { throw EngineError.posix(.exists) }
@@ -129,9 +128,8 @@ extension Volume {
         try add(
           Directories.Entry(inode: inode.rawValue, type: record.type, name: name.bytes),
           to: &directory, parent.rawValue, in: transaction)
-        return record
-      }.result
-      return attributes(inode.rawValue, record)
+      }
+      return try attributes(inode.rawValue)
     }
   }
 
@@ -178,7 +176,7 @@ extension Volume {
           parent.rawValue, in: transaction)
         return (number, try Inodes.record(of: number, in: transaction))
       }.result
-      return attributes(made.0, made.1)
+      return Attributes(made.0, made.1)
     }
   }
 

@@ -6,8 +6,8 @@ import POSIX
 
 /// The decrypted tree of one vault, with the meaning POSIX gives it. Knows nothing of FUSE.
 ///
-/// Lock order: `full` (rank 0), a node's `content` (rank 1; two nodes only in number order), the engine's writer and
-/// tree (ranks 2 and 3), a node's `state` and the tables (rank 4).
+/// Lock order: `full` (rank 0), a node's `content` (rank 1; two nodes only in number order), the
+/// engine's writer and tree (ranks 2 and 3), a node's `state` and the tables (rank 4).
 package final class Volume: Sendable {
   let engine: Engine
   let nodes = NodeTable()
@@ -18,6 +18,9 @@ package final class Volume: Sendable {
   let scratch = ScratchPool()
   /// Rank 0: held by whoever writes with the reserve.
   let full = Lock(())
+
+  /// How long a lock goes on to release deleted files, in nanoseconds.
+  private static let longestReap: UInt64 = 2_000_000_000
 
   init(engine: Engine) {
     self.engine = engine
@@ -87,12 +90,15 @@ package final class Volume: Sendable {
     stopBackground()
     try answer { () throws(EngineError) in
       var failure: EngineError?
-      if !engine.isReadOnly {
-        do throws(EngineError) {
+      do throws(EngineError) {
+        if !nodes.pending.isEmpty { try engine.checkWritable() }
+        if !engine.isReadOnly {
           try frameAll()
-          while try reapOrphans() {}
-        } catch { failure = error }
-      }
+          // What takes longer is for the next mount.
+          let deadline = Clock.monotonic + Self.longestReap
+          if let error = reapOrphans(goesOn: { Clock.monotonic < deadline }) { throw error }
+        }
+      } catch { failure = error }
       try engine.close()
       scratch.drop()
       if let failure { throw failure }

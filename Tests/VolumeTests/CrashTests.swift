@@ -67,7 +67,7 @@ private struct Scenario {
       try volume.frameAll()
       try volume.engine.checkpoint()
       return true
-    default: _ = try volume.reapOrphans()
+    default: if let failure = volume.reapOrphans() { throw failure }
     }
     return false
   }

@@ -39,7 +39,7 @@ import Testing
   @Test(arguments: 0..<12 as Range<UInt64>) func refusesGrowthOnly(seed: UInt64) throws {
     let master = SecretBytes(random: 32)
     var random = SplitMix64(seed: seed)
-    let (disk, volume) = try make(master, room: 4096 * (50 + random.below(1200)))
+    let (disk, volume) = try make(master, room: 4096 * (20 + random.below(100)))
     var model = ModelVolume()
     var generator = OperationGenerator(seed: seed)
     var refused = 0
@@ -65,7 +65,7 @@ import Testing
     let again = try open(disk, master)
     try expectSame(again, model, "seed \(seed) after a mount")
     try again.empty(.root)
-    while try again.reapOrphans() {}
+    #expect(again.reapOrphans() == nil)
     try again.engine.checkpoint()
     #expect(VolumeDriver(again).attempt(.create([[0x61]])) == nil)
     try again.close()
@@ -129,7 +129,7 @@ import Testing
     }
     try volume.unlink(FileName("large"), in: .root)
     volume.forget(inode, count: 1)
-    while try volume.reapOrphans() {}
+    #expect(volume.reapOrphans() == nil)
     let before = try disk.space().free
     try volume.engine.checkpoint()
     #expect(try disk.space().free >= before + UInt64(size) - (1 << 20))
