@@ -5,6 +5,9 @@ package import Session
 
 /// What makes bytes a password.
 package enum PasswordText {
+  static let tooLong = Failure(
+    .badPasswordInput, "the password has more than \(PasswordSource.limit) bytes")
+
   /// The first `count` bytes without one newline at the end. Taken as they are: no other byte is
   /// changed.
   package static func checked(
@@ -14,10 +17,7 @@ package enum PasswordText {
     let bytes = Bytes(secret)
     if length > 0, bytes[length - 1] == UInt8(ascii: "\n") { length -= 1 }
     guard length > 0 else { throw Failure(.badPasswordInput, "the password is empty") }
-    guard length <= PasswordSource.limit else {
-      throw Failure(
-        .badPasswordInput, "the password has more than \(PasswordSource.limit) bytes")
-    }
+    guard length <= PasswordSource.limit else { throw tooLong }
     for index in 0..<length where bytes[index] == 0 {
       throw Failure(.badPasswordInput, "the password has a zero byte in it")
     }
