@@ -63,12 +63,18 @@ enum TerminalPrompt {
     _ prompt: String, _ terminal: borrowing Descriptor
   ) throws(Failure) -> SecretBytes {
     var secret = SecretBytes(count: PasswordSource.limit + 2)
-    let count: Int
-    do throws(Errno) {
-      try System.send(terminal, Buffer(Array(prompt.utf8)).bytes)
-      var span = secret.mutableBytes
-      count = try System.readHidden(terminal, into: &span)
-    } catch { throw Failure(.badPasswordInput, "the terminal: \(error.description.lowercased())") }
-    return try PasswordText.checked(secret, count: count)
+    while true {
+      let count: Int
+      do throws(Errno) {
+        try System.send(terminal, Buffer(Array(prompt.utf8)).bytes)
+        var span = secret.mutableBytes
+        count = try System.readHidden(terminal, into: &span)
+      } catch {
+        // Stopped by Ctrl-Z, and in the foreground again.
+        if error == .interrupted { continue }
+        throw Failure(.badPasswordInput, "the terminal: \(error.description.lowercased())")
+      }
+      return try PasswordText.checked(secret, count: count)
+    }
   }
 }

@@ -22,6 +22,7 @@ int coffre_listen(const char *path);
 int coffre_connect(const char *path);
 /* Bytes sit there, or the end, within the time: 1; else 0. Negative waits for ever. */
 int coffre_poll(int fd, int milliseconds);
-/* Reads a line from a terminal without echo, at most `limit` bytes, the newline included. -1 and errno;
-   the echo is back when it returns or when a signal ends the process. */
+/* Reads a line from a terminal without echo, at most `limit` bytes, the newline included. -1 and errno: EINTR
+   after the process was stopped, or after a signal it ignores; what was typed so far is lost. The echo is back
+   when it returns or when a signal ends the process. */
 long coffre_read_hidden(int tty, void *buffer, size_t limit);
