@@ -97,6 +97,15 @@ int coffre_wait_signal(void) {
   return number;
 }
 
+int coffre_settle(void) {
+  struct sigaction usual = {.sa_handler = SIG_DFL};
+  sigaction(SIGCHLD, &usual, NULL);
+  /* The lowest free number is taken each time. */
+  for (int fd = 0; fd <= 2; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) return -1;
+  return 0;
+}
+
 int coffre_pipe(int descriptors[2]) { return pipe2(descriptors, O_CLOEXEC); }
 
 int coffre_unmount(const char *path) { return umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW); }

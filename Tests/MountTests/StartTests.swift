@@ -1,0 +1,39 @@
+import POSIX
+import Testing
+
+/// Whoever starts the command may have left odd things behind.
+@Suite(.serialized, .enabled(if: Command.canMount, "no /dev/fuse, fusermount3 or built command"))
+struct StartTests {
+  /// Runs a script with the command as `$COFFRE`, in the folder of `vault`, `mount`, `password`.
+  private func expectWorks(_ vault: Mounted, _ script: String) throws {
+    let outcome = try vault.sh(script, in: vault.scratch)
+    #expect(outcome.status == 0, "\(script)\n\(outcome.output)")
+  }
+
+  /// Its default is to be ignored, so programs that ignore it see no harm in that.
+  @Test func theEndOfAChildIsSeenThoughItsSignalWasIgnored() throws {
+    let vault = try Mounted(mounting: false)
+    try expectWorks(
+      vault,
+      """
+      env --ignore-signal=CHLD "$COFFRE" mount --password-command 'cat password' vault mount
+      env --ignore-signal=CHLD "$COFFRE" lock vault
+      """)
+  }
+
+  /// A file of the vault that became descriptor 1 or 2 would get what is printed.
+  @Test func whatIsPrintedNeverGetsIntoTheVault() throws {
+    let vault = try Mounted(mounting: false)
+    try expectWorks(
+      vault,
+      """
+      "$COFFRE" mount --foreground --password-file password vault mount 0<&- 1>&- 2>&- &
+      daemon=$!
+      for i in $(seq 100); do mountpoint -q mount && break; sleep 0.1; done
+      for fd in 0 1 2; do test "$(readlink /proc/$daemon/fd/$fd)" = /dev/null; done
+      "$COFFRE" lock vault
+      wait $daemon
+      test ! -s vault/lock
+      """)
+  }
+}
