@@ -25,7 +25,7 @@ static int map(posix_spawn_file_actions_t *actions, const int *from, int descrip
       result = posix_spawn_file_actions_addopen(actions, i, "/dev/null", O_RDWR, 0);
     } else if (from[i] >= 0) {
       /* Out of the way first, so that one dup2 does not overwrite what the next one needs. */
-      held[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 64);
+      held[i] = fcntl(from[i], F_DUPFD_CLOEXEC, descriptors);
       if (held[i] < 0) return errno;
       result = posix_spawn_file_actions_adddup2(actions, held[i], i);
     }

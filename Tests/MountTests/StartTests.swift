@@ -21,6 +21,13 @@ struct StartTests {
       """)
   }
 
+  @Test func fewDescriptorsAreEnough() throws {
+    let vault = try Mounted(mounting: false)
+    try expectWorks(
+      vault,
+      "ulimit -n 64; exec \"$COFFRE\" mount --password-command 'cat password' vault mount")
+  }
+
   /// A file of the vault that became descriptor 1 or 2 would get what is printed.
   @Test func whatIsPrintedNeverGetsIntoTheVault() throws {
     let vault = try Mounted(mounting: false)
