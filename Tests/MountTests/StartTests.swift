@@ -43,4 +43,21 @@ struct StartTests {
       test ! -s vault/lock
       """)
   }
+
+  @Test func usualOptionsOfMountAreTaken() throws {
+    let vault = try Mounted(mounting: false)
+    let own = "password_file=\(vault.password),lock_after=never"
+    let options = "rw,defaults,relatime,nodiratime,lazytime,noexec,nofail,x-systemd.automount"
+    let helper = "'\(Command.root)/mount-scripts/mount.fuse.coffre' vault mount"
+    try expectWorks(vault, "\(helper) -o '\(options),\(own)' && mountpoint -q mount")
+    let mounts = try String(
+      decoding: System.readFile("/proc/self/mounts", limit: 1 << 20), as: UTF8.self)
+    let line = mounts.split(separator: "\n").first { $0.contains(vault.mount) }
+    #expect(line?.contains("noexec") == true && line?.contains("nosuid,nodev") == true)
+    try vault.lock()
+    let outcome = try vault.sh("\(helper) -o 'strictatime,\(own)'", in: vault.scratch)
+    #expect(outcome.status == 2 && outcome.output.contains("strictatime"), "\(outcome.output)")
+    let again = try vault.sh("\(helper) -o 'remount,rw'", in: vault.scratch)
+    #expect(again.status == 2 && again.output.contains("remount"), "\(again.output)")
+  }
 }
