@@ -25,7 +25,7 @@ static int map(posix_spawn_file_actions_t *actions, const int *from, int descrip
       result = posix_spawn_file_actions_addopen(actions, i, "/dev/null", O_RDWR, 0);
     } else if (from[i] >= 0) {
       /* Out of the way first, so that one dup2 does not overwrite what the next one needs. */
-      held[i] = fcntl(from[i], F_DUPFD_CLOEXEC, 64);
+      held[i] = fcntl(from[i], F_DUPFD_CLOEXEC, descriptors);
       if (held[i] < 0) return errno;
       result = posix_spawn_file_actions_adddup2(actions, held[i], i);
     }
@@ -95,6 +95,15 @@ int coffre_wait_signal(void) {
   int number = 0;
   sigwait(&set, &number);
   return number;
+}
+
+int coffre_settle(void) {
+  struct sigaction usual = {.sa_handler = SIG_DFL};
+  sigaction(SIGCHLD, &usual, NULL);
+  /* The lowest free number is taken each time. */
+  for (int fd = 0; fd <= 2; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) return -1;
+  return 0;
 }
 
 int coffre_pipe(int descriptors[2]) { return pipe2(descriptors, O_CLOEXEC); }

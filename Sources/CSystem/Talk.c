@@ -60,16 +60,17 @@ static int wait_input(int tty, int signals) {
 
 long coffre_read_hidden(int tty, void *buffer, size_t limit) {
   struct termios shown, hidden;
-  if (tcgetattr(tty, &shown) != 0) return -1;
+  /* In the background this stops, until the terminal is ours and as the shell leaves it to us. */
+  if (tcdrain(tty) != 0 || tcgetattr(tty, &shown) != 0) return -1;
+  static const int wanted[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
   sigset_t set, old;
+  pthread_sigmask(SIG_BLOCK, NULL, &old);
   sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGHUP);
-  sigaddset(&set, SIGQUIT);
-  sigaddset(&set, SIGTSTP);
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    /* One that the caller blocks would stay pending, and end every attempt. */
+    if (!sigismember(&old, wanted[i])) sigaddset(&set, wanted[i]);
   /* Blocked, so that none ends the process before the echo is back; unblocked after, it does. */
-  pthread_sigmask(SIG_BLOCK, &set, &old);
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
   int signals = signalfd(-1, &set, SFD_CLOEXEC);
   hidden = shown;
   hidden.c_lflag &= ~(tcflag_t)ECHO;

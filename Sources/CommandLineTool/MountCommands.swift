@@ -38,28 +38,24 @@ enum MountCommand {
   /// Checks all that can be without a password, so that nobody types one in vain.
   private static func settings(_ arguments: Arguments) throws(Failure) -> MountSettings {
     let path = arguments.positional[0]
-    var options = arguments.all("o").flatMap { $0.split(separator: ",").map { String($0) } }
-    let isReadOnly = arguments.has("read-only") || options.contains("ro")
-    let allowsOther = arguments.has("allow-other") || options.contains("allow_other")
-    options.removeAll { ["ro", "rw", "allow_other"].contains($0) }
-    let lockAfter = try Duration.seconds(arguments.value("lock-after") ?? "15m")
-    let whole: String
+    var settings = MountSettings(vault: path, mountPoint: arguments.positional[1])
+    try settings.take(
+      arguments.all("o").flatMap { $0.split(separator: ",").map { String($0) } })
+    if arguments.has("read-only") { settings.readOnly = true }
+    if arguments.has("allow-other") { settings.allowOther = true }
+    settings.acceptOlder = arguments.has("accept-older")
+    settings.lockAfter = try Duration.seconds(arguments.value("lock-after") ?? "15m")
     do throws(VaultError) {
       let vault = try Vault(path: path)
       _ = try vault.information()
-      whole = vault.path
+      settings.vault = vault.path
     } catch { throw Failure(error, vault: path) }
     // Before the vault's lock is looked at: after a kill the dead mount goes away here.
-    let mountPoint = try MountPaths.check(mountPoint: arguments.positional[1], vault: whole)
-    do throws(VaultError) { try Vault(path: whole).checkFree(exclusive: !isReadOnly) } catch {
-      throw Failure(error, vault: path)
-    }
-    var settings = MountSettings(vault: whole, mountPoint: mountPoint)
-    settings.readOnly = isReadOnly
-    settings.allowOther = allowsOther
-    settings.acceptOlder = arguments.has("accept-older")
-    settings.lockAfter = lockAfter
-    settings.extra = options
+    settings.mountPoint = try MountPaths.check(
+      mountPoint: settings.mountPoint, vault: settings.vault)
+    do throws(VaultError) {
+      try Vault(path: settings.vault).checkFree(exclusive: !settings.readOnly)
+    } catch { throw Failure(error, vault: path) }
     return settings
   }
 }

@@ -70,7 +70,10 @@ package enum PasswordSource: Hashable, Sendable {
     var problem: Failure?
     var password: SecretBytes?
     do throws(Failure) { password = try read(output) } catch { problem = error }
-    guard let end = try? System.wait(for: process), end == .exited(0) else {
+    let end = try? System.wait(for: process)
+    // It may have failed for that very reason: nobody reads what is too much.
+    if problem == PasswordText.tooLong { throw PasswordText.tooLong }
+    guard end == .exited(0) else {
       throw Failure(.badPasswordInput, "the password command failed")
     }
     if let problem { throw problem }

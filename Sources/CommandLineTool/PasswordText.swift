@@ -5,6 +5,9 @@ package import Session
 
 /// What makes bytes a password.
 package enum PasswordText {
+  static let tooLong = Failure(
+    .badPasswordInput, "the password has more than \(PasswordSource.limit) bytes")
+
   /// The first `count` bytes without one newline at the end. Taken as they are: no other byte is
   /// changed.
   package static func checked(
@@ -14,10 +17,7 @@ package enum PasswordText {
     let bytes = Bytes(secret)
     if length > 0, bytes[length - 1] == UInt8(ascii: "\n") { length -= 1 }
     guard length > 0 else { throw Failure(.badPasswordInput, "the password is empty") }
-    guard length <= PasswordSource.limit else {
-      throw Failure(
-        .badPasswordInput, "the password has more than \(PasswordSource.limit) bytes")
-    }
+    guard length <= PasswordSource.limit else { throw tooLong }
     for index in 0..<length where bytes[index] == 0 {
       throw Failure(.badPasswordInput, "the password has a zero byte in it")
     }
@@ -63,12 +63,18 @@ enum TerminalPrompt {
     _ prompt: String, _ terminal: borrowing Descriptor
   ) throws(Failure) -> SecretBytes {
     var secret = SecretBytes(count: PasswordSource.limit + 2)
-    let count: Int
-    do throws(Errno) {
-      try System.send(terminal, Buffer(Array(prompt.utf8)).bytes)
-      var span = secret.mutableBytes
-      count = try System.readHidden(terminal, into: &span)
-    } catch { throw Failure(.badPasswordInput, "the terminal: \(error.description.lowercased())") }
-    return try PasswordText.checked(secret, count: count)
+    while true {
+      let count: Int
+      do throws(Errno) {
+        try System.send(terminal, Buffer(Array(prompt.utf8)).bytes)
+        var span = secret.mutableBytes
+        count = try System.readHidden(terminal, into: &span)
+      } catch {
+        // Stopped by Ctrl-Z, and in the foreground again.
+        if error == .interrupted { continue }
+        throw Failure(.badPasswordInput, "the terminal: \(error.description.lowercased())")
+      }
+      return try PasswordText.checked(secret, count: count)
+    }
   }
 }

@@ -7,6 +7,7 @@ package enum Tool {
 
   /// Does what the command line says, and ends the process.
   package static func main() -> Never {
+    do throws(Errno) { try System.settle() } catch { System.exit(ExitCode.systemError.rawValue) }
     System.forbidDumps()
     System.keepFilesPrivate()
     let words = System.arguments

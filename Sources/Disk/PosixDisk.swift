@@ -29,6 +29,7 @@ package final class PosixDisk: Disk {
   }
 
   package func createFolder(_ name: String) throws(DiskError) {
+    precondition(Self.isPlain(name), "folders are in the vault itself")
     try attempt("mkdir", name) { () throws(Errno) in
       do throws(Errno) { try System.makeDirectory(name, in: folder, mode: 0o700) } catch {
         guard error == .exists else { throw error }
@@ -84,6 +85,7 @@ package final class PosixDisk: Disk {
         guard !exclusive, error == .readOnly || error == .accessDenied else { throw error }
         descriptor = try System.open("lock", in: folder, [.noFollow, .nonBlocking])
       }
+      guard try System.status(of: descriptor).isRegular else { throw .invalid }
       try System.lock(descriptor, exclusive: exclusive)
       return VaultLock(descriptor)
     }
@@ -99,8 +101,10 @@ package final class PosixDisk: Disk {
     }
   }
 
+  /// The vault itself or a folder in it.
   private func directory(_ name: String) throws(Errno) -> Descriptor {
-    try System.open(name.isEmpty ? "." : name, in: folder, [.directory, .noFollow])
+    precondition(name.isEmpty || Self.isPlain(name), "folders are in the vault itself")
+    return try System.open(name.isEmpty ? "." : name, in: folder, [.directory, .noFollow])
   }
 
   /// The folder a name is in, and the name there.
@@ -110,12 +114,18 @@ package final class PosixDisk: Disk {
   }
 
   private func place(of name: String) throws(Errno) -> Place {
-    let parts = name.split(separator: "/", omittingEmptySubsequences: false)
-    switch parts.count {
-    case 1: return Place(parent: try directory(""), name: name)
-    case 2: return Place(parent: try directory(String(parts[0])), name: String(parts[1]))
-    default: preconditionFailure("a name has at most one slash")
-    }
+    let parts = name.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+      .map(String.init)
+    precondition(
+      parts.allSatisfy(Self.isPlain), "a name has at most one slash and stays in the vault")
+    let folder = parts.count == 2 ? parts[0] : ""
+    return Place(parent: try directory(folder), name: parts[parts.count - 1])
+  }
+
+  /// Whether a name leads from a folder to something in it and nowhere else. All names are Coffre's
+  /// own, so one that does not is a mistake in the program.
+  private static func isPlain(_ name: String) -> Bool {
+    !name.isEmpty && name != "." && name != ".." && !name.utf8.contains { $0 == 0x2f || $0 == 0 }
   }
 
   private func file(_ name: String, _ flags: OpenFlags) throws(Errno) -> any DiskFile {

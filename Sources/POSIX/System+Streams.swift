@@ -61,7 +61,8 @@ extension System {
     coffre_poll(file.rawValue, milliseconds ?? -1) == 1
   }
 
-  /// A line typed without echo. A signal that ends the process finds the echo restored.
+  /// A line typed without echo. A signal that ends the process finds the echo restored; EINTR after
+  /// one that did not, as when the process was stopped and goes on: whoever asked asks again.
   package static func readHidden(
     _ terminal: borrowing Descriptor, into span: inout MutableRawSpan
   ) throws(Errno) -> Int {

@@ -2,9 +2,19 @@ import CSystem
 import Glibc
 
 /// A thread of our own, pthread_create(3). All signals are blocked in it.
+///
+/// It goes on when nobody holds this any more, and is detached then: what the system keeps for a
+/// thread to be joined, its stack above all, would stay for ever.
 @safe
-package struct Thread: @unchecked Sendable {
+package final class Thread: @unchecked Sendable {
   private let handle: pthread_t
+  private var isJoined = false
+
+  private init(_ handle: pthread_t) { self.handle = handle }
+
+  deinit {
+    if !isJoined { pthread_detach(handle) }
+  }
 
   private final class Body {
     let name: String
@@ -41,9 +51,13 @@ package struct Thread: @unchecked Sendable {
       unsafe box.release()
       throw Errno(rawValue: result)
     }
-    return Thread(handle: handle)
+    return Thread(handle)
   }
 
-  /// Waits until the thread has ended. To be called at most once.
-  package func join() { pthread_join(handle, nil) }
+  /// Waits until the thread has ended. To be called at most once, by whoever started it.
+  package func join() {
+    precondition(!isJoined, "a thread is joined once")
+    isJoined = true
+    pthread_join(handle, nil)
+  }
 }

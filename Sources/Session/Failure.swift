@@ -28,7 +28,7 @@ extension Failure {
     case .noFolder(let errno):
       self.init(
         .systemError, "the folder \(vault) can't be made: \(errno.description.lowercased())",
-        hint: errno == .noSuchFile ? "make the folder it is in first" : nil)
+        hint: Self.hint(errno))
     case .missingConfiguration:
       self.init(
         .missingConfiguration,
@@ -36,6 +36,10 @@ extension Failure {
         hint: "put coffre.conf or coffre.conf.copy back from a backup; nothing was changed")
     case .notEmpty:
       self.init(.notEmpty, "\(vault) is not empty", hint: "give a folder that is new or empty")
+    case .isVault:
+      self.init(
+        .notEmpty, "\(vault) is a vault already",
+        hint: "see `coffre info \(vault)`; for a new one give a folder that is new or empty")
     case .wrongPassword: self.init(.wrongPassword, "the password does not open this vault")
     case .damagedConfiguration:
       self.init(
@@ -57,6 +61,15 @@ extension Failure {
     case .outOfMemory: self.init(.systemError, "not enough memory to try the password (64 MiB)")
     case .readOnly: self.init(.systemError, "the vault is mounted read-only")
     case .system(let errno, let operation): self.init(errno, doing: "\(vault): \(operation)")
+    }
+  }
+
+  /// What to do where the folder of a new vault can't be made.
+  private static func hint(_ errno: Errno) -> String? {
+    switch errno {
+    case .noSuchFile: "make the folder it is in first"
+    case .exists: "it is a link that leads nowhere; remove it, or make the folder it names"
+    default: nil
     }
   }
 

@@ -54,10 +54,21 @@ struct ConfigurationFiles {
 
   /// Whether the names of a folder are those of a store without its configuration.
   static func haveLostConfiguration(_ names: Set<String>) -> Bool {
-    let configured = !names.isDisjoint(with: [Configuration.fileName, Configuration.copyName])
-    let stored =
-      !names.isDisjoint(with: ["root.0", "root.1"]) || names.isSuperset(of: ["data", "meta-a"])
-    return stored && !configured && !names.contains(Vault.mark)
+    haveStore(names) && !haveConfiguration(names)
+  }
+
+  /// Whether the names of a folder are those of a vault that `create` has finished.
+  static func areVault(_ names: Set<String>) -> Bool {
+    haveStore(names) && haveConfiguration(names)
+  }
+
+  private static func haveStore(_ names: Set<String>) -> Bool {
+    let hasRoot = !names.isDisjoint(with: ["root.0", "root.1"])
+    return !names.contains(Vault.mark) && (hasRoot || names.isSuperset(of: ["data", "meta-a"]))
+  }
+
+  private static func haveConfiguration(_ names: Set<String>) -> Bool {
+    !names.isDisjoint(with: [Configuration.fileName, Configuration.copyName])
   }
 
   private func copy(_ name: String) throws(VaultError) -> Copy {

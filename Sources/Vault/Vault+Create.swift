@@ -89,6 +89,8 @@ extension Vault {
       guard try System.status(at: path).isDirectory else { throw Errno.notDirectory }
     } catch {
       guard error == .noSuchFile else { throw .noFolder(error) }
+      // A link that leads nowhere has the name, though nothing is there.
+      if (try? System.linkStatus(at: trimmed(path))) != nil { throw .noFolder(.exists) }
       return
     }
     try checkEmpty(Vault(path: path).disk)
@@ -99,20 +101,29 @@ extension Vault {
     do throws(DiskError) { names = Set(try disk.list("")) } catch { throw VaultError(error) }
     let own = names.contains(mark) ? harmless.union(objects) : harmless
     guard !names.isSubset(of: own) else { return }
+    if ConfigurationFiles.areVault(names) { throw .isVault }
     throw ConfigurationFiles.haveLostConfiguration(names) ? .missingConfiguration : .notEmpty
   }
 
   private static func makeFolder(_ path: String) throws(VaultError) {
     do throws(Errno) {
       try System.makeDirectory(path, mode: 0o700)
-      var trimmed = Substring(path)
-      while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
-      let parent = trimmed.lastIndex(of: "/").map { trimmed[..<$0] }
+      let path = trimmed(path)
+      let parent = path.lastIndex(of: "/").map { path[..<$0] }
       let name = parent.map { $0.isEmpty ? "/" : String($0) } ?? "."
       try System.fsync(System.open(name, [.directory]))
     } catch {
-      guard error == .exists else { throw .noFolder(error) }
+      guard error == .exists, (try? System.status(at: path).isDirectory) == true else {
+        throw .noFolder(error)
+      }
     }
+  }
+
+  /// A path without slashes at its end: with them, a link counts as what it leads to.
+  private static func trimmed(_ path: String) -> String {
+    var rest = Substring(path)
+    while rest.count > 1, rest.hasSuffix("/") { rest.removeLast() }
+    return String(rest)
   }
 
   /// Writes the mark and the tag by which backups and indexers pass a folder by, see

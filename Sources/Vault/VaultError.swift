@@ -13,6 +13,8 @@ package enum VaultError: Error, Hashable, Sendable {
   case missingConfiguration
   /// A new vault needs a folder without anything in it.
   case notEmpty
+  /// A new vault was to be made where there is one.
+  case isVault
   /// No key slot opens.
   case wrongPassword
   /// Both copies of the configuration are damaged.

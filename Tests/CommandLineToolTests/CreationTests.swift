@@ -3,6 +3,7 @@ import Crypto
 import Disk
 import Engine
 import Format
+import Glibc
 import POSIX
 import TestKit
 import Testing
@@ -37,7 +38,7 @@ import Volume
     let tag = try #require(disk.content(of: "CACHEDIR.TAG"))
     #expect(tag.starts(with: Array("Signature: 8a477f597d28d172789f06886806bc55\n".utf8)))
     #expect(!disk.names.contains(Vault.mark))
-    #expect(throws: VaultError.notEmpty) { try Vault.checkEmpty(disk) }
+    #expect(throws: VaultError.isVault) { try Vault.checkEmpty(disk) }
   }
 
   /// A killed `init` can be run again on what it left, or it had already made a vault that opens.
@@ -59,7 +60,7 @@ import Volume
         #expect(try ConfigurationFiles(disk: crashed).read().copies == [configured.configuration])
       } catch {
         // All was made, and the mark is gone already.
-        #expect(error == .notEmpty && isWhole, "mode \(mode) seed \(seed) step \(point)")
+        #expect(error == .isVault && isWhole, "mode \(mode) seed \(seed) step \(point)")
       }
       point += 1
     }
@@ -74,6 +75,29 @@ import Volume
     // What a killed change of the password leaves does not make it an unfinished one.
     disk.replace(Configuration.newName, with: [])
     #expect(throws: VaultError.missingConfiguration) { try Vault.checkEmpty(disk) }
+  }
+
+  @Test(arguments: ["", "/", "//"]) func aLinkThatLeadsNowhereIsNotFilled(end: String) throws {
+    let folder = ScratchDirectory()
+    let path = folder.path("link")
+    #expect(unsafe symlink("nowhere", path) == 0)
+    #expect(throws: VaultError.noFolder(.exists)) { try Vault.checkCreatable(at: path + end) }
+    let password = SecretBytes(random: 8)
+    #expect(throws: VaultError.noFolder(.exists)) {
+      try Vault.create(at: path + end, password: password)
+    }
+    #expect(try System.linkStatus(at: path).mode & S_IFMT == S_IFLNK)
+  }
+
+  @Test func aLinkToAnEmptyFolderIsFilled() throws {
+    let folder = ScratchDirectory()
+    #expect(unsafe symlink(".", folder.path("link")) == 0)
+    // The link itself is in the folder.
+    #expect(throws: VaultError.notEmpty) { try Vault.checkCreatable(at: folder.path("link")) }
+    #expect(unsafe unlink(folder.path("link")) == 0)
+    let other = ScratchDirectory()
+    #expect(unsafe symlink(folder.path, other.path("link")) == 0)
+    try Vault.checkCreatable(at: other.path("link"))
   }
 
   @Test func theFirstOpenRemovesAMarkThatStayed() throws {

@@ -46,6 +46,14 @@ import Testing
     } throws: { ($0 as? Failure)?.code == .badPasswordInput }
   }
 
+  /// Also where the command ends badly because nobody reads the rest.
+  @Test(arguments: ["head -c 1025 /dev/zero | tr '\\0' x", "yes", "yes x | head -c 100000; false"])
+  func whatIsTooLongIsNamed(command: String) {
+    #expect {
+      try read(.command(command))
+    } throws: { ($0 as? Failure)?.message == "the password has more than 1024 bytes" }
+  }
+
   @Test func aMissingFileIsRefused() {
     #expect {
       try read(.file("/no/such/file"))

@@ -82,8 +82,11 @@ import Testing
     withExtendedLifetime((one, two)) {}
   }
 
-  @Test func aLockThatIsALinkIsRefused() throws {
+  @Test func aLockThatIsNoFileIsRefused() throws {
     let (folder, disk) = try make()
+    #expect(unsafe mkfifo(folder.path("lock"), 0o600) == 0)
+    #expect(failure { () throws(DiskError) in _ = try disk.lock(exclusive: true) } == .invalid)
+    #expect(unsafe unlink(folder.path("lock")) == 0)
     #expect(unsafe symlink("elsewhere", folder.path("lock")) == 0)
     #expect(failure { () throws(DiskError) in _ = try disk.lock(exclusive: true) } == .loop)
     #expect(try disk.list("") == ["lock"], "nothing is made where the link leads")
@@ -91,8 +94,23 @@ import Testing
 
   @Test func aDeviceIsRefused() throws {
     let (folder, disk) = try make()
-    // Who may not make one cannot plant one.
+    // Only root can make one; an unwritable /tmp/null for everybody else proves nothing.
     guard unsafe mknod(folder.path("object"), S_IFCHR | 0o600, 0x103) == 0 else { return }
     #expect([.invalid, .accessDenied].contains(disk.openFailure("object", writable: true)))
+  }
+
+  @Test func aNameThatLeavesTheVaultIsAMistakeOfOurs() async {
+    await #expect(processExitsWith: .failure) {
+      _ = try PosixDisk(path: "/tmp").open("..", writable: false)
+    }
+    await #expect(processExitsWith: .failure) {
+      _ = try PosixDisk(path: "/tmp").open("a/b/c", writable: false)
+    }
+    await #expect(processExitsWith: .failure) {
+      _ = try PosixDisk(path: "/tmp").open("../object", writable: false)
+    }
+    await #expect(processExitsWith: .failure) {
+      _ = try PosixDisk(path: "/tmp").list("/")
+    }
   }
 }

@@ -123,7 +123,7 @@ final class Mounted {
   /// The daemon's process, as `status` tells it.
   func daemon() throws -> Int32 {
     let output = try coffre(["status", "--json"]).output
-    let pattern = /"pid": ?(\d+)/
+    let pattern = /"process": ?(\d+)/
     let match = try #require(try pattern.firstMatch(in: output), "\(output)")
     return try #require(Int32(match.1))
   }

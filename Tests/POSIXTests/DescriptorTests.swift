@@ -134,6 +134,22 @@ import Testing
     }
     #expect(left == nil)
   }
+
+  /// Two mappings stay of a thread that is neither joined nor detached: its stack and the guard.
+  @Test(.timeLimit(.minutes(1)))
+  func nothingStaysOfAThreadThatNobodyJoins() throws {
+    func mappings() throws -> Int {
+      try System.readFile("/proc/self/maps", limit: 1 << 24).count { $0 == UInt8(ascii: "\n") }
+    }
+    let before = try mappings()
+    for _ in 0..<500 {
+      let ended = Monitor(false)
+      try Thread.start("test") { ended.withLock { $0 = true } }
+      ended.withLock(when: { $0 }, timeout: nil) { _ in }
+    }
+    // Other tests have threads as well.
+    #expect(try mappings() < before + 500)
+  }
 }
 
 @Suite struct ClockTests {

@@ -14,6 +14,8 @@ int coffre_wait(int pid);
 void coffre_hold_signals(void);
 /* Waits for one of them. */
 int coffre_wait_signal(void);
+/* Opens /dev/null as those of 0 to 2 that are closed, and takes SIGCHLD as at the start of a program. 0 or -1. */
+int coffre_settle(void);
 int coffre_pipe(int descriptors[2]);
 int coffre_unmount(const char *path);
 int coffre_forbid_dumps(void);
@@ -22,6 +24,7 @@ int coffre_listen(const char *path);
 int coffre_connect(const char *path);
 /* Bytes sit there, or the end, within the time: 1; else 0. Negative waits for ever. */
 int coffre_poll(int fd, int milliseconds);
-/* Reads a line from a terminal without echo, at most `limit` bytes, the newline included. -1 and errno;
-   the echo is back when it returns or when a signal ends the process. */
+/* Reads a line from a terminal without echo, at most `limit` bytes, the newline included. -1 and errno: EINTR
+   after the process was stopped, or after a signal it ignores; what was typed so far is lost. The echo is back
+   when it returns or when a signal ends the process. */
 long coffre_read_hidden(int tty, void *buffer, size_t limit);
