@@ -45,23 +45,48 @@ extension OwnMemory {
   /// How often the 32 bytes of a planted key are in writable memory. Secret memory that even the
   /// kernel does not read is not counted.
   package static func occurrences(of key: PlantedKey) throws(Errno) -> Int {
+    var found = 0
+    try readPages(where: { $0.isWritable }) { buffer in
+      for offset in stride(from: 0, to: page, by: 8) where key.isIn(buffer, at: offset) {
+        found += 1
+      }
+    }
+    return found
+  }
+
+  /// How many pages of some mappings are not zero.
+  package static func filledPages(
+    where isWanted: (Mapping) -> Bool
+  ) throws(Errno) -> Int {
+    var found = 0
+    try readPages(where: isWanted) { if !$0.isZero(0..<page) { found += 1 } }
+    return found
+  }
+
+  /// Whether there is a sanitizer's shadow memory: terabytes, mostly unused.
+  package static func hasSanitizer() throws(Errno) -> Bool {
+    try mappings().contains(where: isShadow)
+  }
+
+  private static func isShadow(_ mapping: Mapping) -> Bool { mapping.addresses.count > 1 << 34 }
+
+  /// Calls `body` with a copy of each page in use, and 24 bytes of the next.
+  private static func readPages(
+    where isWanted: (Mapping) -> Bool, _ body: (Buffer) -> Void
+  ) throws(Errno) {
     let memory = try System.open("/proc/self/mem", .readOnly)
     let pages = try System.open("/proc/self/pagemap", .readOnly)
     let buffer = Buffer(count: page + 24)
-    var found = 0
-    for mapping in try mappings() where mapping.isWritable {
+    for mapping in try mappings() where isWanted(mapping) && !isShadow(mapping) {
       for start in try usedPages(mapping.addresses, pages) {
         // Zeros first: the buffer reads itself, too. What cannot be read stays zero.
         buffer.zero(0..<buffer.count)
         let count = min(buffer.count, Int(mapping.addresses.upperBound - start))
         var span = buffer.mutableBytes(in: 0..<count)
         _ = try? System.read(memory, into: &span, at: start)
-        for offset in stride(from: 0, to: page, by: 8) where key.isIn(buffer, at: offset) {
-          found += 1
-        }
+        body(buffer)
       }
     }
-    return found
   }
 
   /// The pages that have something in them, in memory or in swap: a few of the many of a stack.
