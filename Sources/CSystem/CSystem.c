@@ -88,26 +88,26 @@ void coffre_cond_init(pthread_cond_t *condition) {
 
 void coffre_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 
-static _Thread_local struct coffre_slot slots[COFFRE_SLOTS];
+static _Thread_local void *slot;
+static _Thread_local void (*slot_release)(void *);
 static pthread_key_t slot_key;
 static pthread_once_t slot_once = PTHREAD_ONCE_INIT;
-static void (*slot_destroy)(void *);
+static int slot_failure;
 
-static void slot_end(void *unused) {
-  (void)unused;
-  for (int i = 0; i < COFFRE_SLOTS; i++) {
-    if (slots[i].value != NULL) slot_destroy(slots[i].value);
-    slots[i].value = NULL;
-  }
+static void slot_end(void *value) {
+  slot = NULL;
+  slot_release(value);
 }
 
-static void slot_make(void) { pthread_key_create(&slot_key, slot_end); }
+static void slot_make(void) { slot_failure = pthread_key_create(&slot_key, slot_end); }
 
-struct coffre_slot *coffre_thread_slot(int index, void (*destroy)(void *)) {
-  if (slots[index].value == NULL) {
-    slot_destroy = destroy;
-    pthread_once(&slot_once, slot_make);
-    pthread_setspecific(slot_key, slots);
-  }
-  return &slots[index];
+void *coffre_thread_slot(void) { return slot; }
+
+int coffre_set_thread_slot(void *value, void (*release)(void *)) {
+  pthread_once(&slot_once, slot_make);
+  int failure = slot_failure ? slot_failure : pthread_setspecific(slot_key, value);
+  if (failure != 0) return failure;
+  slot = value;
+  slot_release = release;
+  return 0;
 }

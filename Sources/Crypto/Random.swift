@@ -34,44 +34,13 @@ package enum Random {
     return buffer.load(UInt64.self, at: 0)
   }
 
-  private struct Pool {
-    let buffer = Buffer(count: 1024 * IV.byteCount)
-    var next = 1024 * IV.byteCount
-    var filled: UInt64 = 0
-    var process: pid_t = 0
-  }
-
-  private static let pool = Lock(Pool())
-  private static let maximumAge: UInt64 = 1_000_000_000
+  private static let pool = Lock(IVPool())
 
   /// A fresh IV from a pool of 12 KiB: one call of the generator for a thousand.
   ///
-  /// What is older than a second is dropped, and so is what another process filled: a fork must not
-  /// repeat.
-  package static func iv() -> IV {
-    pool.withLock { pool in
-      let now = Clock.monotonic
-      if pool.next >= pool.buffer.count || now &- pool.filled > maximumAge
-        || pool.process != getpid()
-      {
-        var span = pool.buffer.mutableBytes(in: 0..<pool.buffer.count)
-        fill(&span)
-        pool.next = 0
-        pool.filled = now
-        pool.process = getpid()
-      }
-      let iv = IV(from: pool.buffer, at: pool.next)
-      pool.buffer.zero(pool.next..<(pool.next + IV.byteCount))
-      pool.next += IV.byteCount
-      return iv
-    }
-  }
+  /// What is older than a second is dropped.
+  package static func iv() -> IV { pool.withLock { $0.next() } }
 
   /// Forgets the IVs not yet given out.
-  package static func wipePool() {
-    pool.withLock { pool in
-      pool.buffer.zero(0..<pool.buffer.count)
-      pool.next = pool.buffer.count
-    }
-  }
+  package static func wipePool() { pool.withLock { $0.wipe() } }
 }

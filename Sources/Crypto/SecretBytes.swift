@@ -122,13 +122,8 @@ package struct SecretMemory: ~Copyable {
         }
       }
     }
-    let address = unsafe mmap(
-      nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-    guard let address = unsafe address, unsafe address != MAP_FAILED else {
-      preconditionFailure("no memory for a secret")
-    }
-    if unsafe coffre_mlock(address, size) != 0 { isFullyLocked = false }
-    unsafe coffre_advise_secret(address, size)
-    return unsafe address
+    let pages = LockedPages(size: size)
+    if !pages.isLocked { isFullyLocked = false }
+    return unsafe pages.base
   }
 }

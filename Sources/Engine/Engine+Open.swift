@@ -216,6 +216,7 @@ extension Engine {
     }
     health.withLock { $0.closed = true }
     master.wipe()
+    SealingKey.forgetContexts()
     Random.wipePool()
     if let failure { throw failure }
   }

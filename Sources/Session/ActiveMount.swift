@@ -1,4 +1,3 @@
-import Crypto
 import FuseBridge
 import POSIX
 import Vault
@@ -77,7 +76,6 @@ final class ActiveMount: Sendable {
     }
     var failure: VolumeError?
     do throws(VolumeError) { try vault.close() } catch { failure = error }
-    SealingKey.forgetContexts()
     ending.withLock { ending in
       ending.failure = failure
       ending.isClosed = true

@@ -1,8 +1,10 @@
 import Bytes
-import Crypto
+import Glibc
 import POSIX
 import TestKit
 import Testing
+
+@testable import Crypto
 
 @Suite struct RandomTests {
   @Test func anIVIsNeverGivenTwice() throws {
@@ -44,6 +46,67 @@ import Testing
     }
     // Ten standard deviations, so that this never fails by chance.
     #expect(counts.allSatisfy { abs($0 - 2000) < 320 })
+  }
+}
+
+@Suite struct IVPoolTests {
+  @Test func aWipedPoolIsEmpty() {
+    var pool = IVPool()
+    let first = pool.next()
+    #expect(pool.count == IVPool.capacity - 1)
+    pool.wipe()
+    #expect(pool.count == 0)
+    #expect(pool.next() != first)
+    #expect(pool.count == IVPool.capacity - 1)
+  }
+
+  @Test func theLastIVIsFollowedByNewOnes() {
+    var pool = IVPool()
+    var ivs: [IV] = []
+    for _ in 0..<2 {
+      repeat { ivs.append(pool.next()) } while pool.count > 0
+    }
+    #expect(ivs.count >= 2 * IVPool.capacity)
+    #expect(Set(ivs).count == ivs.count)
+  }
+
+  @Test func whatIsOlderThanASecondIsDropped() {
+    var pool = IVPool()
+    _ = pool.next()
+    _ = pool.next()
+    Clock.sleep(nanoseconds: IVPool.lifetime + 1_000_000)
+    _ = pool.next()
+    #expect(pool.count == IVPool.capacity - 1)
+  }
+
+  @Test func aForkFindsAnEmptyPool() {
+    // Swift hides fork(2); nothing of Coffre calls it, but a library might.
+    typealias Fork = @convention(c) () -> pid_t
+    let fork = unsafe unsafeBitCast(dlsym(nil, "fork"), to: Fork.self)
+    var pool = IVPool()
+    _ = pool.next()
+    let child = fork()
+    if child == 0 { _exit(pool.count == 0 ? 0 : 1) }
+    var status: Int32 = -1
+    let ended = unsafe waitpid(child, &status, 0)
+    #expect(ended == child && status == 0)
+    #expect(pool.count == IVPool.capacity - 1)
+  }
+
+  /// Locked, not dumped and wiped on fork, as the kernel tells it; a process of its own has no
+  /// other pool.
+  @Test func thePoolLiesInLockedMemoryAndIsWiped() async {
+    await #expect(processExitsWith: .success) {
+      // The sanitizers turn mlock(2) off.
+      let flags: Set<Substring> =
+        try OwnMemory.hasSanitizer() ? ["dd", "wf"] : ["lo", "dd", "wf"]
+      func isLocked(_ mapping: OwnMemory.Mapping) -> Bool { mapping.flags.isSuperset(of: flags) }
+      let before = try OwnMemory.filledPages(where: isLocked)
+      _ = Random.iv()
+      #expect(try OwnMemory.filledPages(where: isLocked) == before + 4)
+      Random.wipePool()
+      #expect(try OwnMemory.filledPages(where: isLocked) == before)
+    }
   }
 }
 

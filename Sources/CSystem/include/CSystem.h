@@ -24,13 +24,9 @@ void coffre_rwlock_init(pthread_rwlock_t *lock);
 void coffre_cond_init(pthread_cond_t *condition);
 void coffre_name_thread(const char *name);
 
-/* One slot of each kind for the calling thread, released by `destroy` when the thread ends. */
-enum { COFFRE_SLOTS = 2 };
-struct coffre_slot {
-  void *value;
-  uint64_t owner;
-  uint64_t epoch;
-};
-struct coffre_slot *coffre_thread_slot(int index, void (*destroy)(void *));
+/* The calling thread's own value, NULL at first. What was set is given to `release` when the thread
+   ends. Returns 0 or an errno. */
+void *coffre_thread_slot(void);
+int coffre_set_thread_slot(void *value, void (*release)(void *));
 
 extern const int coffre_o_path, coffre_o_directory, coffre_o_nofollow, coffre_o_cloexec;
