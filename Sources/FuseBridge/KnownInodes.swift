@@ -9,6 +9,8 @@ final class KnownInodes: Sendable {
   private struct Entry {
     var lookups: UInt64 = 0
     var writers = 0
+    /// Why pages could not be written back, until a writer was told.
+    var refusal: Errno?
   }
 
   private let entries = Lock<[InodeNumber: Entry]>([:])
@@ -32,6 +34,18 @@ final class KnownInodes: Sendable {
 
   func removeWriter(_ inode: InodeNumber) {
     entries.withLock { $0[inode]?.writers -= 1 }
+  }
+
+  func refuse(_ inode: InodeNumber, _ errno: Errno) {
+    entries.withLock { $0[inode]?.refusal = errno }
+  }
+
+  func takeRefusal(of inode: InodeNumber) -> Errno? {
+    entries.withLock { entries in
+      guard let refusal = entries[inode]?.refusal else { return nil }
+      entries[inode]?.refusal = nil
+      return refusal
+    }
   }
 
   /// Whether the kernel may hold pages of an inode that were not written back.

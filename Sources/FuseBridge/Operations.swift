@@ -127,8 +127,8 @@ enum Operations {
   }
 
   private static func setAttributes(_ table: inout fuse_lowlevel_ops) {
-    unsafe table.getattr = { req, inode, _ in
-      unsafe Bridge.of(req).getattr(node(inode), Reply(req))
+    unsafe table.getattr = { req, inode, info in
+      unsafe Bridge.of(req).getattr(node(inode), Handle(info), Reply(req))
     }
     unsafe table.setattr = { req, inode, values, fields, _ in
       unsafe Bridge.of(req).setattr(

@@ -6,9 +6,17 @@ internal import Volume
 /// stat(2), chmod(2), chown(2), truncate(2), utimensat(2).
 extension Bridge {
   /// Of the root it is no activity: desktops look at mount points all the time.
-  func getattr(_ inode: InodeNumber, _ reply: consuming Reply) {
+  ///
+  /// Through a handle it is not stat(2) that asks but the kernel, before it takes more of a write
+  /// into the page cache (fuse_cache_write_iter in fs/fuse/file.c): the one place where write(2)
+  /// itself can be told that there is no room. Otherwise a program without an end, such as dd(1),
+  /// would go on for ever.
+  func getattr(_ inode: InodeNumber, _ handle: Handle, _ reply: consuming Reply) {
     do throws(VolumeError) {
       try admit(.write, isActivity: inode != .root)
+      if handle.isWritable, let refusal = known.takeRefusal(of: inode) {
+        throw .system(refusal)
+      }
       reply.attributes(try volume.attributes(of: inode))
     } catch {
       reply.error(error.errno)

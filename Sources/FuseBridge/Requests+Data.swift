@@ -40,6 +40,9 @@ extension Bridge {
       if clearsSetID { kernel.invalidateAttributes(inode) }
       reply.written(bytes.byteCount)
     } catch {
+      if isWriteback, error.errno == .noSpace || error.errno == .overQuota {
+        known.refuse(inode, error.errno)
+      }
       reply.error(error.errno)
       let start = UInt64(max(offset, 0))
       notifier.drop(inode, start..<(start + UInt64(bytes.byteCount)))

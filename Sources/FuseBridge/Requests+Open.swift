@@ -49,6 +49,8 @@ extension Bridge {
   /// can carry an error. It passes at every stage of a lock.
   func flush(_ inode: InodeNumber, _ reply: consuming Reply) {
     do throws(VolumeError) {
+      // The kernel tells the closing program of the pages it could not write back.
+      _ = known.takeRefusal(of: inode)
       try volume.flush(inode)
       reply.done()
     } catch {

@@ -99,8 +99,8 @@ package final class Volume: Sendable {
           if let error = reapOrphans(goesOn: { Clock.monotonic < deadline }) { throw error }
         }
       } catch { failure = error }
-      try engine.close()
       scratch.drop()
+      try engine.close()
       if let failure { throw failure }
     }
   }

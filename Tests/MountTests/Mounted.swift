@@ -94,7 +94,7 @@ final class Mounted {
     let outcome = try sh(
       """
       kill -9 \(daemon())
-      while stat '\(mount)/.' > /dev/null 2>&1; do sleep 0.05; done
+      while mountpoint -q '\(mount)'; do sleep 0.05; done
       """, in: "/")
     try #require(outcome.status == 0, "\(outcome.output)")
   }
