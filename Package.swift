@@ -68,8 +68,8 @@ let package = Package(
     tests(
       "CommandLineToolTests",
       [
-        "CommandLineTool", "Session", "Vault", "Volume", "Engine", "Disk", "Format", "Crypto",
-        "POSIX", "Bytes",
+        "CommandLineTool", "Session", "FuseBridge", "Vault", "Volume", "Engine", "Disk", "Format",
+        "Crypto", "POSIX", "Bytes",
       ]),
     tests("MountTests", ["POSIX", "Bytes"]),
     tests("TidyTests", ["POSIX", "Bytes"]),

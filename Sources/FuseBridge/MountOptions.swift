@@ -22,8 +22,8 @@ package struct MountOptions: Sendable {
   /// For how long a step of a forced stop may go without any request being served, in seconds.
   package var patience = 10.0
   /// Does the unmounting instead of this process, which may be confined and unable to; called with
-  /// whether to detach a busy mount, answers whether it worked.
-  package var unmounter: (@Sendable (_ lazily: Bool) -> Bool)?
+  /// whether to detach a busy mount.
+  package var unmounter: (@Sendable (_ lazily: Bool) -> Void)?
 
   package init() {}
 

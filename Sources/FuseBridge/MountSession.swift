@@ -12,17 +12,18 @@ package import Volume
 @safe
 package final class MountSession: @unchecked Sendable {
   let bridge: Bridge
-  let mountPoint: String
+  /// The filesystem's device, as `MountTable` names it; nil for a mount made by somebody else.
+  let device: String?
   /// Valid until `finish`; only `init`, the workers and `finish` use it.
   private let session: OpaquePointer
   /// Workers that may sit in read(2), to be woken.
   private let readers = Lock<[pthread_t]>([])
   private let isEnding = Atomic<Bool>(false)
   private let isFinished = Atomic<Bool>(false)
+  /// The connection was cut by `stop`: the mount is still there.
+  let isCut = Atomic<Bool>(false)
   /// One `stop` at a time.
   let stopping = Lock<Bool>(false)
-  /// The number of the connection in /sys/fs/fuse/connections: the minor number of its device.
-  let connection = Atomic<UInt32>(0)
 
   /// Makes the mount; requests wait until `run`.
   package init(
@@ -30,17 +31,21 @@ package final class MountSession: @unchecked Sendable {
   ) throws(MountError) {
     coffre_fuse_silence()
     coffre_fuse_install_wake_handler()
-    self.mountPoint = try Self.checked(mountPoint)
+    let mountPoint = try Self.checked(mountPoint)
     bridge = Bridge(volume: volume, options: options)
     let session = unsafe try Self.makeSession(bridge, options)
     unsafe self.session = session
     errno = 0
-    guard unsafe fuse_session_mount(session, self.mountPoint) == 0, unsafe Wire.install(session)
+    guard unsafe fuse_session_mount(session, mountPoint) == 0, unsafe Wire.install(session)
     else {
       let failure = Errno.current
       unsafe fuse_session_destroy(session)
       throw .refused(failure.rawValue == 0 ? .notPermitted : failure)
     }
+    device =
+      MountTable.entries().last {
+        $0.mountPoint == mountPoint && $0.type == "fuse." + options.subtype
+      }?.device
     unsafe bridge.kernel.open(session)
   }
 

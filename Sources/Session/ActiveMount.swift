@@ -56,7 +56,7 @@ final class ActiveMount: Sendable {
   func lock() -> Bool {
     // If somebody else is at it already, this returns at once, and the end is waited for all the
     // same.
-    session.stop(force: true) { [self] in closeVault() }
+    session.stop { [self] in closeVault() }
     return ending.withLock(when: { $0.isOver }, timeout: 600_000_000_000) { $0.isOver }
   }
 

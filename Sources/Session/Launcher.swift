@@ -1,4 +1,5 @@
 package import Crypto
+import FuseBridge
 import POSIX
 
 /// Starts the daemon of a mount, and waits for its verdict.

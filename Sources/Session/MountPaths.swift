@@ -1,3 +1,4 @@
+import FuseBridge
 import POSIX
 
 /// What must be true of the two paths before a password is asked for.

@@ -1,4 +1,5 @@
 import Crypto
+import FuseBridge
 import POSIX
 
 /// Watches the daemon, and clears its mount away if it is killed. Holds no secret: the pipe with
