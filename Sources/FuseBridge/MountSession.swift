@@ -7,8 +7,8 @@ package import Volume
 /// One mount of a volume: made by `init`, served by `run`, ended by `stop` or from outside.
 ///
 /// Threads: `run` starts workers and waits for them. One more thread drops pages after failed
-/// writes. `stop`, `isInUse` and `dropCaches` make the kernel write back, which the workers serve,
-/// so they are for any thread that is not a worker.
+/// writes. `stop` and `dropCaches` make the kernel write back, which the workers serve, so they are
+/// for any thread that is not a worker.
 @safe
 package final class MountSession: @unchecked Sendable {
   let bridge: Bridge
