@@ -39,6 +39,11 @@ package struct MountOptions: Sendable {
     return (parts + extra).joined(separator: ",")
   }
 
+  /// The last `max_read=` among the options of a person, fuse(8).
+  var largestRead: UInt32? {
+    extra.last { $0.hasPrefix("max_read=") }.flatMap { UInt32($0.dropFirst(9)) }
+  }
+
   /// A comma ends an option, a backslash takes the next character as it is.
   private static func escaped(_ value: String) -> String {
     var result = ""

@@ -46,7 +46,7 @@ extension MountSession {
     return true
   }
 
-  private func unmount(lazily: Bool) {
+  func unmount(lazily: Bool) {
     if let unmounter = bridge.options.unmounter { return unmounter(lazily) }
     if let device { Unmount.run(device, lazily: lazily) }
   }

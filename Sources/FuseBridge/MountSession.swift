@@ -19,6 +19,7 @@ package final class MountSession: @unchecked Sendable {
   /// Workers that may sit in read(2), to be woken.
   private let readers = Lock<[pthread_t]>([])
   private let isEnding = Atomic<Bool>(false)
+  private let hasStarted = Atomic<Bool>(false)
   private let isFinished = Atomic<Bool>(false)
   /// The connection was cut by `stop`: the mount is still there.
   let isCut = Atomic<Bool>(false)
@@ -83,13 +84,20 @@ package final class MountSession: @unchecked Sendable {
   }
 
   /// Serves until the mount is gone; call it once. `onReady` is called on a worker as soon as the
-  /// kernel has the answer to INIT, and the mount can be used.
-  package func run(onReady: @escaping @Sendable () -> Void = {}) {
+  /// kernel has the answer to INIT, and the mount can be used. If it never is, the mount is taken
+  /// away.
+  package func run(onReady: @escaping @Sendable () -> Void = {}) throws(MountError) {
     // A mount that has fewer threads than it asked for still serves; with none it ends at once.
-    do { try bridge.notifier.start() } catch {
-      finish()
-      return
+    if (try? bridge.notifier.start()) != nil {
+      for thread in startWorkers(onReady) { thread.join() }
     }
+    let hasStarted = hasStarted.load(ordering: .acquiring)
+    if !hasStarted, unsafe Kernel.isConnected(session) { unmount(lazily: true) }
+    finish()
+    if !hasStarted { throw .notStarted }
+  }
+
+  private func startWorkers(_ onReady: @escaping @Sendable () -> Void) -> [Thread] {
     let count =
       bridge.options.threads > 0
       ? max(bridge.options.threads, 2) : max(4, 2 * sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -99,8 +107,7 @@ package final class MountSession: @unchecked Sendable {
       else { break }
       threads.append(thread)
     }
-    for thread in threads { thread.join() }
-    finish()
+    return threads
   }
 
   private func work(_ onReady: @Sendable () -> Void) {
@@ -109,8 +116,17 @@ package final class MountSession: @unchecked Sendable {
     readers.withLock { $0.append(thread) }
     // Out of the list before the thread ends: it may not be signalled after.
     defer { readers.withLock { $0.removeAll { $0 == thread } } }
-    unsafe Worker().serve(
-      session, bridge, goesOn: { !isEnding.load(ordering: .acquiring) }, started: onReady)
+    unsafe Worker().serve(session, bridge, goesOn: { !isEnding.load(ordering: .acquiring) }) {
+      isAgreed in
+      if isAgreed {
+        hasStarted.store(true, ordering: .releasing)
+        onReady()
+      } else {
+        // The kernel waits for no second answer, and tells nobody that it got an error.
+        isEnding.store(true, ordering: .releasing)
+        _ = try? Thread.start("coffre-end") { [self] in endWorkers() }
+      }
+    }
   }
 
   /// All workers have ended: the mount is gone, or `endWorkers` was called, which let no

@@ -26,12 +26,14 @@ package enum MountServer {
       throw error
     }
     let notices = vault.notices + Warnings.now
-    mount.run {
+    defer {
+      server.close()
+      server.waitForAnswers()
+    }
+    try mount.run {
       guard !onReady(notices) else { return }
       _ = try? Thread.start("coffre-lock") { _ = mount.lock() }
     }
-    server.close()
-    server.waitForAnswers()
     if let failure = mount.failure { throw failure }
   }
 

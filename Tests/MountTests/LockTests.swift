@@ -25,7 +25,6 @@ struct LockTests {
   private func filled() throws -> Mounted {
     let vault = try Mounted()
     try vault.check("{ echo content; seq 20000; } > file && cat file > /dev/null")
-    try vault.check("mkdir '\(vault.scratch)/other'")
     return vault
   }
 
@@ -45,7 +44,7 @@ struct LockTests {
   @Test(.enabled(if: Command.isRoot, "a bind mount is for root"))
   func aFileOpenInABindMount() throws {
     let vault = try filled()
-    let other = vault.scratch + "/other"
+    let other = try vault.makeFolder("other")
     let outcome = try vault.sh(
       """
       mount --bind '\(vault.mount)' '\(other)'

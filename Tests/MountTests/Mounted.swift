@@ -90,6 +90,13 @@ final class Mounted {
     #expect(outcome.status == 0, "\(script)\n\(outcome.output)")
   }
 
+  /// The path of a new folder beside the vault.
+  func makeFolder(_ name: String) throws -> String {
+    let path = scratch + "/" + name
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    return path
+  }
+
   /// Whether anything is mounted right there.
   func isMounted(_ path: String) -> Bool {
     let table = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
@@ -99,7 +106,7 @@ final class Mounted {
   /// The daemon's process, as `status` tells it.
   func daemon() throws -> Int32 {
     let output = try coffre(["status", "--json"]).output
-    let pattern = /"pid": ?(\d+)/
+    let pattern = /"process": ?(\d+)/
     let match = try #require(try pattern.firstMatch(in: output), "\(output)")
     return try #require(Int32(match.1))
   }

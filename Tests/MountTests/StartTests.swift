@@ -1,0 +1,55 @@
+import Foundation
+import Testing
+
+/// A mount works when the command returns, or it is not there.
+@Suite(.serialized, .enabled(if: Command.canMount, "no /dev/fuse, fusermount3 or built command"))
+struct StartTests {
+  @Test func theLargestReadCanBeChosen() throws {
+    let vault = try Mounted(mounting: false)
+    try vault.open(["-o", "max_read=65536"])
+    try vault.check(
+      """
+      seq 100000 > file && sync -f . && echo 3 > /proc/sys/vm/drop_caches 2>/dev/null || true
+      test "$(tail -n 1 file)" = 100000
+      grep ' \(vault.mount) ' /proc/self/mountinfo | grep -q max_read=65536
+      """)
+  }
+
+  /// libfuse answers INIT with an error, since it reads a version in it that it does not know.
+  @Test(.enabled(if: Command.has("cc"), "no C compiler"))
+  func aMountThatCannotStartIsAFailure() throws {
+    let vault = try Mounted(mounting: false)
+    let shim = vault.scratch + "/shim"
+    try """
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <linux/fuse.h>
+    #include <unistd.h>
+    ssize_t read(int file, void *buffer, size_t size) {
+      ssize_t (*next)(int, void *, size_t) = dlsym(RTLD_NEXT, "read");
+      ssize_t count = next(file, buffer, size);
+      struct fuse_in_header *header = buffer;
+      if (count >= 56 && header->len == count && header->opcode == FUSE_INIT)
+        ((struct fuse_init_in *)(header + 1))->major = 6;
+      return count;
+    }
+    """.write(toFile: shim + ".c", atomically: true, encoding: .utf8)
+    try vault.check("cc -shared -fPIC -o '\(shim)' '\(shim).c' -ldl")
+    for kind in ["", "--foreground"] {
+      let outcome = try vault.sh(
+        """
+        LD_PRELOAD='\(shim)' timeout 60 "$COFFRE" mount \(kind) '\(vault.vault)' '\(vault.mount)' \
+          --password-file '\(vault.password)'
+        """, in: "/")
+      #expect(outcome.status == 12, "\(outcome.output)")
+      let errors = outcome.output.split(separator: "\n").filter { $0.contains("error:") }
+      #expect(errors.count == 1, "\(outcome.output)")
+      #expect(!vault.isMounted(vault.mount))
+      // The supervisor has the mount point on its command line.
+      let left = try vault.sh("grep -lazF '\(vault.mount)' /proc/[0-9]*/cmdline | wc -l", in: "/")
+      #expect(left.output == "2\n", "the shell and grep alone: \(left.output)")
+    }
+    try vault.open()
+    try vault.check("echo fine > file")
+  }
+}
