@@ -52,4 +52,42 @@ struct StartTests {
     try vault.open()
     try vault.check("echo fine > file")
   }
+
+  /// An unmount is over before the process that served the mount has written everything; here it
+  /// is held up for two seconds.
+  @Test(.enabled(if: Command.isRoot, "umount(8) is for root"))
+  func aMountRightAfterAnUnmountWaits() throws {
+    let vault = try Mounted()
+    try vault.check("echo kept > file")
+    let daemon = try vault.daemon()
+    let outcome = try vault.sh(
+      """
+      sync -f '\(vault.mount)'
+      kill -STOP \(daemon)
+      trap 'kill -CONT \(daemon)' EXIT
+      umount -c '\(vault.mount)'
+      { sleep 2; kill -CONT \(daemon); } &
+      "$COFFRE" mount '\(vault.vault)' '\(vault.mount)' --password-file '\(vault.password)'
+      trap - EXIT
+      """, in: "/")
+    #expect(outcome.status == 0, "\(outcome.output)")
+    try vault.check("test \"$(cat file)\" = kept")
+  }
+
+  /// A vault that stays mounted is not waited for.
+  @Test func aMountedVaultIsRefusedAtOnce() throws {
+    let vault = try Mounted()
+    let start = ContinuousClock.now
+    let outcome = try vault.coffre(
+      ["mount", vault.vault, vault.makeFolder("other"), "--password-file", vault.password])
+    #expect(outcome.status == 11, "\(outcome.output)")
+    #expect(ContinuousClock.now - start < .seconds(3))
+  }
+
+  @Test func remountingIsRefused() throws {
+    let vault = try Mounted()
+    let helper = Command.root + "/mount-scripts/mount.fuse.coffre"
+    let outcome = try vault.sh("sh '\(helper)' coffre '\(vault.mount)' -o remount,rw", in: "/")
+    #expect(outcome.status == 2 && outcome.output.contains("remounted"), "\(outcome.output)")
+  }
 }
