@@ -70,8 +70,8 @@ let package = Package(
     tests(
       "CommandLineToolTests",
       [
-        "CommandLineTool", "Session", "Vault", "Volume", "Engine", "Disk", "Format", "Crypto",
-        "POSIX", "Bytes",
+        "CommandLineTool", "Session", "FuseBridge", "Vault", "Volume", "Engine", "Disk", "Format",
+        "Crypto", "POSIX", "Bytes",
       ]),
     tests("MountTests", ["POSIX", "Bytes"], excluding: ["Checks"]),
     tests("TidyTests", ["POSIX", "Bytes"]),

@@ -91,6 +91,12 @@ static inline void coffre_fuse_init_take_killpriv(struct iovec *parts, int count
   ((struct fuse_init_out *)parts[1].iov_base)->flags |= FUSE_HANDLE_KILLPRIV_V2;
 }
 
+// Whether an answer, as it is sent, is not an error.
+static inline int coffre_fuse_is_success(const struct iovec *parts, int count) {
+  return count > 0 && parts[0].iov_len >= sizeof(struct fuse_out_header)
+      && ((const struct fuse_out_header *)parts[0].iov_base)->error == 0;
+}
+
 // MARK: waking a worker out of read(2)
 
 // SIGURG, because its default is to be ignored: a stray one harms nobody.

@@ -16,8 +16,12 @@ final class Bridge: Sendable {
   let notifier: Notifier
   /// How much is still served; rises only. The raw value of a `Stage`.
   private let stageNumber = Atomic<Int>(Stage.serving.rawValue)
-  /// Set from INIT to its answer, where the kernel offers HANDLE_KILLPRIV_V2; see Wire.swift.
+  /// Set from INIT to its answer; see Wire.swift.
+  let isNegotiating = Atomic<Bool>(false)
+  /// Set while negotiating, where the kernel offers HANDLE_KILLPRIV_V2.
   let takesKillPriv = Atomic<Bool>(false)
+  /// The kernel has our answer to INIT, and it is not an error.
+  let isAgreed = Atomic<Bool>(false)
 
   init(volume: Volume, options: MountOptions) {
     self.volume = volume
@@ -34,7 +38,7 @@ final class Bridge: Sendable {
 
   /// INIT: the answer is sent by libfuse when this returns.
   func started(_ connection: inout fuse_conn_info) {
-    Capabilities.negotiate(&connection, maxBackground: options.maxBackground)
+    Capabilities.negotiate(&connection, options)
   }
 
   // MARK: stages of locking

@@ -46,13 +46,15 @@ enum Capabilities {
     FUSE_CAP_POSIX_LOCKS, FUSE_CAP_FLOCK_LOCKS,
   ]
 
-  static func negotiate(_ connection: inout fuse_conn_info, maxBackground: UInt32) {
+  static func negotiate(_ connection: inout fuse_conn_info, _ options: MountOptions) {
     for capability in wanted { connection.want |= UInt32(capability) & connection.capable }
     for capability in refused { connection.want &= ~UInt32(capability) }
     connection.max_write = UInt32(largestRequest)
     // Read-ahead and write-back in flight: 12, the default, starves two readers of large files.
-    connection.max_background = maxBackground
-    connection.congestion_threshold = maxBackground / 4 * 3
+    connection.max_background = options.maxBackground
+    connection.congestion_threshold = options.maxBackground / 4 * 3
+    // libfuse refuses to start where this differs from the option it has read itself.
+    if let largest = options.largestRead { connection.max_read = largest }
     connection.time_gran = 1
   }
 }

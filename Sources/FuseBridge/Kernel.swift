@@ -56,6 +56,23 @@ final class Kernel: Sendable {
     }
   }
 
+  /// Whether the filesystem is there for anybody, and nobody has called `close`.
+  var isConnected: Bool {
+    state.withLock { state in
+      guard let session = unsafe state.session else { return false }
+      return unsafe Self.isConnected(session)
+    }
+  }
+
+  /// Whether the filesystem is there for anybody: a mount somewhere, a file that is open.
+  ///
+  /// The kernel cuts the connection before it lets go of the device number (fuse_conn_destroy in
+  /// fs/fuse/inode.c), and says so by POLLERR.
+  static func isConnected(_ session: OpaquePointer) -> Bool {
+    var device = unsafe pollfd(fd: fuse_session_fd(session), events: 0, revents: 0)
+    return unsafe poll(&device, 1, 0) >= 0 && Int32(device.revents) & POLLERR == 0
+  }
+
   /// What the kernel answers does not matter: ENOENT means it does not know the inode, any other
   /// number that the mount is gone.
   private func call(_ body: (OpaquePointer) -> Int32) {

@@ -10,4 +10,6 @@ package enum MountError: Error, Hashable, Sendable {
   case badOptions
   /// The kernel or fusermount3 refused.
   case refused(Errno)
+  /// The kernel and libfuse did not come to terms, or the mount went before it could be used.
+  case notStarted
 }

@@ -22,8 +22,8 @@ package struct MountOptions: Sendable {
   /// For how long a step of a forced stop may go without any request being served, in seconds.
   package var patience = 10.0
   /// Does the unmounting instead of this process, which may be confined and unable to; called with
-  /// whether to detach a busy mount, answers whether it worked.
-  package var unmounter: (@Sendable (_ lazily: Bool) -> Bool)?
+  /// whether to detach a busy mount.
+  package var unmounter: (@Sendable (_ lazily: Bool) -> Void)?
 
   package init() {}
 
@@ -37,6 +37,11 @@ package struct MountOptions: Sendable {
     ]
     if allowOther { parts.append("allow_other") }
     return (parts + extra).joined(separator: ",")
+  }
+
+  /// The last `max_read=` among the options of a person, fuse(8).
+  var largestRead: UInt32? {
+    extra.last { $0.hasPrefix("max_read=") }.flatMap { UInt32($0.dropFirst(9)) }
   }
 
   /// A comma ends an option, a backslash takes the next character as it is.

@@ -6,21 +6,23 @@ internal import POSIX
 internal import Volume
 
 extension MountSession {
-  /// Unmounts, with nothing lost that an application has written.
+  /// Locks: unmounts, with nothing lost that an application has written, and nothing left in the
+  /// kernel of what it has read.
   ///
-  /// Without force: pages are written back while everything is still served; then a plain unmount.
-  /// False if the mount is in use, and it goes on as before.
-  ///
-  /// With force, the order of a lock: no new opens, all pages written back; no more reading, pages
-  /// dropped, mappings with them; nothing served, pages dropped again, then names; `seal` is called
-  /// (checkpoint, wipe keys); the mount is detached, and the workers end. Whoever still has a file
+  /// Pages are written back while everything is still served. If the mount is not in use then, a
+  /// plain unmount takes everything along. It does not where the filesystem lives on, in a file
+  /// that is open, in a bind mount, in another mount namespace: then no new opens, all pages
+  /// written back; no more reading, pages dropped, mappings with them; nothing served, pages
+  /// dropped again, then names. `seal` is called (checkpoint, wipe keys); every mount this process
+  /// sees is detached, unless another one hides it, and the workers end. Whoever still has a file
   /// open gets EACCES, then ENOTCONN, SIGBUS from a mapping. A step that is stuck for `patience`
   /// seconds is given up, see `within`.
   ///
-  /// Returns once `run` is over. Not for workers. libfuse's own signal handling is not used: it
-  /// leaves the loop before it unmounts, and dirty pages have nobody to go to.
+  /// Returns once `run` is over; false if somebody else is at it already. Not for workers.
+  /// libfuse's own signal handling is not used: it leaves the loop before it unmounts, and dirty
+  /// pages have nobody to go to.
   @discardableResult
-  package func stop(force: Bool, seal: @Sendable () -> Void = {}) -> Bool {
+  package func stop(seal: @Sendable () -> Void = {}) -> Bool {
     let isFirst = stopping.withLock { isStopping in
       defer { isStopping = true }
       return !isStopping
@@ -28,18 +30,25 @@ extension MountSession {
     guard isFirst else { return hasEnded }
     defer { stopping.withLock { $0 = false } }
     if hasEnded { return true }
-    if force { within { $0.writeBack() } } else { writeBack() }
-    if Unmount.run(mountPoint, bridge.options, lazily: false) {
-      waitOrEnd()
+    within { $0.writeBack() }
+    if bridge.kernel.isConnected { unmount(lazily: false) }
+    // The filesystem went with its last mount, at once, or it is still there for somebody.
+    guard bridge.kernel.isConnected || isCut.load(ordering: .relaxed) else {
+      endWorkers()
       seal()
       return true
     }
-    guard force else { return false }
     lockKernel()
     seal()
-    _ = Unmount.run(mountPoint, bridge.options, lazily: true)
+    // A device number is ours only as long as the filesystem is there.
+    if bridge.kernel.isConnected || isCut.load(ordering: .relaxed) { unmount(lazily: true) }
     endWorkers()
     return true
+  }
+
+  func unmount(lazily: Bool) {
+    if let unmounter = bridge.options.unmounter { return unmounter(lazily) }
+    if let device { Unmount.run(device, lazily: lazily) }
   }
 
   /// Takes every byte of plaintext and every name from the kernel; dirty ones go to the volume
@@ -74,25 +83,18 @@ extension MountSession {
 
   /// Writes back pages and times, syncfs(2), then drops what came up meanwhile.
   ///
-  /// The mount point is opened for that moment only: a descriptor kept would make the mount busy.
+  /// The root is opened for that moment only: a descriptor kept would make the mount busy. Where no
+  /// mount is seen, pages are written back all the same, by dropping them.
   private func writeBack() {
-    let root = unsafe Glibc.open(mountPoint, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK)
-    if root >= 0 {
-      var status = stat()
-      if unsafe fstat(root, &status) == 0 {
-        connection.store(UInt32(coffre_fuse_minor(status.st_dev)), ordering: .relaxed)
-      }
+    for mount in device.map({ MountTable.visibleMounts(of: $0) }) ?? [] {
+      let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK
+      let root = unsafe Glibc.open(mount.mountPoint, flags)
+      guard root >= 0 else { continue }
       _ = syncfs(root)
       close(root)
+      break
     }
     dropCaches()
-  }
-
-  /// The mount is gone: the workers read ENODEV, unless another namespace has it still.
-  private func waitOrEnd() {
-    let end = Activity.now + 2_000_000_000
-    while !hasEnded, Activity.now < end { usleep(1000) }
-    if !hasEnded { endWorkers() }
   }
 
   /// Does something on a thread of its own, and gives it up once no request was served for
@@ -112,7 +114,8 @@ extension MountSession {
     while !done.wait(seconds: bridge.options.patience) {
       let now = bridge.activity.servedRequests
       if now == served {
-        Unmount.abort(mountPoint, connection: connection.load(ordering: .relaxed))
+        isCut.store(true, ordering: .relaxed)
+        if let device { Unmount.abort(device) }
         break
       }
       served = now

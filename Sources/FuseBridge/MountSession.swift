@@ -7,22 +7,24 @@ package import Volume
 /// One mount of a volume: made by `init`, served by `run`, ended by `stop` or from outside.
 ///
 /// Threads: `run` starts workers and waits for them. One more thread drops pages after failed
-/// writes. `stop`, `isInUse` and `dropCaches` make the kernel write back, which the workers serve,
-/// so they are for any thread that is not a worker.
+/// writes. `stop` and `dropCaches` make the kernel write back, which the workers serve, so they are
+/// for any thread that is not a worker.
 @safe
 package final class MountSession: @unchecked Sendable {
   let bridge: Bridge
-  let mountPoint: String
+  /// The filesystem's device, as `MountTable` names it; nil for a mount made by somebody else.
+  let device: String?
   /// Valid until `finish`; only `init`, the workers and `finish` use it.
   private let session: OpaquePointer
   /// Workers that may sit in read(2), to be woken.
   private let readers = Lock<[pthread_t]>([])
   private let isEnding = Atomic<Bool>(false)
+  private let hasStarted = Atomic<Bool>(false)
   private let isFinished = Atomic<Bool>(false)
+  /// The connection was cut by `stop`: the mount is still there.
+  let isCut = Atomic<Bool>(false)
   /// One `stop` at a time.
   let stopping = Lock<Bool>(false)
-  /// The number of the connection in /sys/fs/fuse/connections: the minor number of its device.
-  let connection = Atomic<UInt32>(0)
 
   /// Makes the mount; requests wait until `run`.
   package init(
@@ -30,17 +32,21 @@ package final class MountSession: @unchecked Sendable {
   ) throws(MountError) {
     coffre_fuse_silence()
     coffre_fuse_install_wake_handler()
-    self.mountPoint = try Self.checked(mountPoint)
+    let mountPoint = try Self.checked(mountPoint)
     bridge = Bridge(volume: volume, options: options)
     let session = unsafe try Self.makeSession(bridge, options)
     unsafe self.session = session
     errno = 0
-    guard unsafe fuse_session_mount(session, self.mountPoint) == 0, unsafe Wire.install(session)
+    guard unsafe fuse_session_mount(session, mountPoint) == 0, unsafe Wire.install(session)
     else {
       let failure = Errno.current
       unsafe fuse_session_destroy(session)
       throw .refused(failure.rawValue == 0 ? .notPermitted : failure)
     }
+    device =
+      MountTable.entries().last {
+        $0.mountPoint == mountPoint && $0.type == "fuse." + options.subtype
+      }?.device
     unsafe bridge.kernel.open(session)
   }
 
@@ -78,13 +84,20 @@ package final class MountSession: @unchecked Sendable {
   }
 
   /// Serves until the mount is gone; call it once. `onReady` is called on a worker as soon as the
-  /// kernel has the answer to INIT, and the mount can be used.
-  package func run(onReady: @escaping @Sendable () -> Void = {}) {
+  /// kernel has the answer to INIT, and the mount can be used. If it never is, the mount is taken
+  /// away.
+  package func run(onReady: @escaping @Sendable () -> Void = {}) throws(MountError) {
     // A mount that has fewer threads than it asked for still serves; with none it ends at once.
-    do { try bridge.notifier.start() } catch {
-      finish()
-      return
+    if (try? bridge.notifier.start()) != nil {
+      for thread in startWorkers(onReady) { thread.join() }
     }
+    let hasStarted = hasStarted.load(ordering: .acquiring)
+    if !hasStarted, unsafe Kernel.isConnected(session) { unmount(lazily: true) }
+    finish()
+    if !hasStarted { throw .notStarted }
+  }
+
+  private func startWorkers(_ onReady: @escaping @Sendable () -> Void) -> [Thread] {
     let count =
       bridge.options.threads > 0
       ? max(bridge.options.threads, 2) : max(4, 2 * sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -94,8 +107,7 @@ package final class MountSession: @unchecked Sendable {
       else { break }
       threads.append(thread)
     }
-    for thread in threads { thread.join() }
-    finish()
+    return threads
   }
 
   private func work(_ onReady: @Sendable () -> Void) {
@@ -104,8 +116,17 @@ package final class MountSession: @unchecked Sendable {
     readers.withLock { $0.append(thread) }
     // Out of the list before the thread ends: it may not be signalled after.
     defer { readers.withLock { $0.removeAll { $0 == thread } } }
-    unsafe Worker().serve(
-      session, bridge, goesOn: { !isEnding.load(ordering: .acquiring) }, started: onReady)
+    unsafe Worker().serve(session, bridge, goesOn: { !isEnding.load(ordering: .acquiring) }) {
+      isAgreed in
+      if isAgreed {
+        hasStarted.store(true, ordering: .releasing)
+        onReady()
+      } else {
+        // The kernel waits for no second answer, and tells nobody that it got an error.
+        isEnding.store(true, ordering: .releasing)
+        _ = try? Thread.start("coffre-end") { [self] in endWorkers() }
+      }
+    }
   }
 
   /// All workers have ended: the mount is gone, or `endWorkers` was called, which let no

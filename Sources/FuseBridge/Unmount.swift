@@ -1,27 +1,39 @@
 internal import CFuse3
 internal import Glibc
 
-/// Taking a mount away, umount2(2), or fusermount3(1) where that is for root only.
+/// Taking a filesystem out of the tree, umount2(2), or fusermount3(1) where that is for root only.
+///
+/// It goes by device and not by path: what was mounted over the mount point is somebody else's, and
+/// our own mount may have been moved, or bound to other places.
 enum Unmount {
-  /// Whether the mount is gone. Lazily: out of the tree even while in use.
-  static func run(_ mountPoint: String, _ options: MountOptions, lazily: Bool) -> Bool {
-    if let unmounter = options.unmounter { return unmounter(lazily) }
+  /// Takes away every mount of a filesystem that this process sees, but for those that another
+  /// mount lies on. Lazily: even while in use.
+  static func run(_ device: String, lazily: Bool) {
+    for mount in MountTable.mounts(of: device) {
+      // Looked at one by one: the one above may have been ours, and is gone now.
+      guard MountTable.uppermost(at: mount.mountPoint)?.mount == mount.mount else { continue }
+      take(mount.mountPoint, lazily: lazily)
+    }
+  }
+
+  private static func take(_ mountPoint: String, lazily: Bool) {
     // UMOUNT_NOFOLLOW: a link put in place of the mount point is not followed.
     let flags: Int32 = 8 | (lazily ? 2 : 0)
-    if unsafe umount2(mountPoint, flags) == 0 { return true }
-    // EINVAL: no mount there any more, so somebody else was quicker.
-    if errno == EINVAL { return true }
-    guard errno == EPERM else { return false }
-    return unsafe coffre_fuse_run_fusermount(mountPoint, lazily ? 1 : 0) == 0
+    guard unsafe umount2(mountPoint, flags) != 0, errno == EPERM else { return }
+    _ = unsafe coffre_fuse_run_fusermount(mountPoint, lazily ? 1 : 0)
   }
 
   /// Cuts the connection, so that every request fails and every wait in the kernel ends.
   ///
   /// The last resort, where even a stuck write-back must not keep the process from ending. Root
-  /// has MNT_FORCE; a user has the `abort` file of his own connection.
-  static func abort(_ mountPoint: String, connection: UInt32) {
-    _ = unsafe umount2(mountPoint, 8 | 1)
-    let file = unsafe open("/sys/fs/fuse/connections/\(connection)/abort", O_WRONLY | O_CLOEXEC)
+  /// has MNT_FORCE; a user has the `abort` file of his own connection, which has the minor number
+  /// of the device for a name.
+  static func abort(_ device: String) {
+    for mount in MountTable.visibleMounts(of: device) {
+      _ = unsafe umount2(mount.mountPoint, 8 | 1)
+    }
+    guard let minor = device.split(separator: ":").last else { return }
+    let file = unsafe open("/sys/fs/fuse/connections/\(minor)/abort", O_WRONLY | O_CLOEXEC)
     guard file >= 0 else { return }
     _ = unsafe write(file, "1", 1)
     close(file)

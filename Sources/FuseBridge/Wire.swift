@@ -24,16 +24,23 @@ enum Wire {
   static func note(_ request: fuse_buf, _ bridge: Bridge) {
     let offers = unsafe coffre_fuse_init_offers_killpriv(request.mem, request.size) != 0
     bridge.takesKillPriv.store(offers, ordering: .relaxed)
+    bridge.isNegotiating.store(true, ordering: .relaxed)
   }
 
-  /// Nothing but the answer to INIT is sent while `takesKillPriv` is set.
+  /// Nothing but the answer to INIT is sent while `isNegotiating` is set.
   fileprivate static func send(
     _ device: Int32, _ parts: UnsafeMutablePointer<iovec>?, _ count: Int32, _ bridge: Bridge
   ) -> Int {
+    guard bridge.isNegotiating.load(ordering: .relaxed) else {
+      return unsafe writev(device, parts, count)
+    }
+    bridge.isNegotiating.store(false, ordering: .relaxed)
     if bridge.takesKillPriv.load(ordering: .relaxed) {
       unsafe coffre_fuse_init_take_killpriv(parts, count)
-      bridge.takesKillPriv.store(false, ordering: .relaxed)
     }
-    return unsafe writev(device, parts, count)
+    let sent = unsafe writev(device, parts, count)
+    let isAgreed = unsafe sent > 0 && coffre_fuse_is_success(parts, count) != 0
+    bridge.isAgreed.store(isAgreed, ordering: .relaxed)
+    return sent
   }
 }

@@ -1,6 +1,7 @@
 internal import Bytes
 internal import CFuse3
 internal import Glibc
+internal import Synchronization
 
 /// What one thread that serves requests owns: buffers, and what libfuse does not hand on of the
 /// request at hand. Found again by the callbacks through a thread-specific slot,
@@ -42,9 +43,10 @@ final class Worker {
   }
 
   /// Serves requests until the mount is gone, the session is told to exit, or `goesOn` says no.
+  /// `started` is called after INIT, with whether it went well.
   func serve(
     _ session: OpaquePointer, _ bridge: Bridge, goesOn: () -> Bool,
-    started: () -> Void
+    started: (Bool) -> Void
   ) {
     unsafe pthread_setspecific(Self.slot, Unmanaged.passUnretained(self).toOpaque())
     defer { pthread_setspecific(Self.slot, nil) }
@@ -57,7 +59,7 @@ final class Worker {
       if isInit { unsafe Wire.note(request, bridge) }
       unsafe fuse_session_process_buf(session, &request)
       bridge.activity.answered()
-      if isInit { started() }
+      if isInit { started(bridge.isAgreed.load(ordering: .relaxed)) }
     }
   }
 }

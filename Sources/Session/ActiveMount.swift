@@ -43,11 +43,16 @@ final class ActiveMount: Sendable {
     }
   }
 
-  /// Serves until the mount is gone, whoever takes it away; the vault is closed then.
-  func run(onReady: @escaping @Sendable () -> Void) {
-    session.run(onReady: onReady)
-    closeVault()
-    ending.withLock { $0.isOver = true }
+  /// Serves until the mount is gone, whoever takes it away; the vault is closed then. Throws if it
+  /// could never be used.
+  func run(onReady: @escaping @Sendable () -> Void) throws(Failure) {
+    defer {
+      closeVault()
+      ending.withLock { $0.isOver = true }
+    }
+    do throws(MountError) { try session.run(onReady: onReady) } catch {
+      throw Failure(error, mountPoint: settings.mountPoint)
+    }
   }
 
   /// Locks: everything is written, nothing readable stays, the mount goes, keys are wiped. Returns
@@ -55,14 +60,14 @@ final class ActiveMount: Sendable {
   func lock() -> Bool {
     // If somebody else is at it already, this returns at once, and the end is waited for all the
     // same.
-    session.stop(force: true) { [self] in closeVault() }
+    session.stop { [self] in closeVault() }
     return ending.withLock(when: { $0.isOver }, timeout: 600_000_000_000) { $0.isOver }
   }
 
   /// Takes a mount away that was never served.
   func abandon() {
     _ = try? Thread.start("coffre-abandon") { [self] in _ = lock() }
-    run {}
+    try? run {}
   }
 
   /// Once, and whoever comes second waits.
@@ -122,6 +127,10 @@ extension Failure {
         .mountFailed, "the mount was refused: \(errno.description.lowercased())",
         hint:
           "is fusermount3 installed, and is user_allow_other in /etc/fuse.conf for --allow-other?")
+    case .notStarted:
+      self.init(
+        .mountFailed, "the mount ended before it could be used",
+        hint: "the kernel and libfuse did not agree; see the options given by -o")
     }
   }
 }

@@ -1,4 +1,5 @@
 package import Crypto
+import FuseBridge
 import POSIX
 
 /// Starts the daemon of a mount, and waits for its verdict.
@@ -46,7 +47,10 @@ package enum Launcher {
       case "notice": notices.append(message["text"] ?? "")
       case "ready": return notices
       default:
-        if let failure = message.failure { throw failure }
+        guard let failure = message.failure else { continue }
+        // The supervisor is the last to go.
+        verdict.waitForEnd()
+        throw failure
       }
     }
     MountTable.detachStale(at: settings.mountPoint)

@@ -1,4 +1,6 @@
+import FuseBridge
 import POSIX
+import Vault
 
 /// What must be true of the two paths before a password is asked for.
 package enum MountPaths {
@@ -38,7 +40,30 @@ package enum MountPaths {
         hint: MountTable.hasOurs(at: whole) ? "lock it first with `coffre lock \(path)`" : nil)
     }
     try checkEmpty(whole, path)
+    waitForRelease(of: vault)
     return whole
+  }
+
+  /// After an unmount, which is over as soon as the mount is gone, the process that served it may
+  /// still be writing: waits until it has let the vault go. A vault that is mounted is not waited
+  /// for, and one that is held by nobody we can ask for five seconds only.
+  private static func waitForRelease(of vault: String) {
+    let start = Clock.boottime
+    while isHeld(vault) {
+      let mounts = ControlClient.mounts(at: vault)
+      if mounts.contains(where: { MountTable.isMountPoint($0.status.mountPoint) }) { return }
+      let patience: UInt64 = mounts.isEmpty ? 5_000_000_000 : 60_000_000_000
+      guard Clock.boottime < start + patience else { return }
+      Clock.sleep(nanoseconds: 50_000_000)
+    }
+  }
+
+  /// Whether a process has the vault open for writing.
+  private static func isHeld(_ vault: String) -> Bool {
+    do throws(VaultError) {
+      try Vault(path: vault).checkFree(exclusive: false)
+      return false
+    } catch { return error == .inUse }
   }
 
   private static func checkEmpty(_ whole: String, _ path: String) throws(Failure) {

@@ -26,12 +26,14 @@ package enum MountServer {
       throw error
     }
     let notices = vault.notices + Warnings.now
-    mount.run {
+    defer {
+      server.close()
+      server.waitForAnswers()
+    }
+    try mount.run {
       guard !onReady(notices) else { return }
       _ = try? Thread.start("coffre-lock") { _ = mount.lock() }
     }
-    server.close()
-    server.waitForAnswers()
     if let failure = mount.failure { throw failure }
   }
 
@@ -63,17 +65,54 @@ package enum MountServer {
 }
 
 /// Locks a mount that nobody uses.
-enum IdleLock {
+///
+/// A program the kernel serves from its page cache makes no request. So the caches are dropped once
+/// in every silence, when half the limit is over: whoever is at work in the second half has to ask
+/// again, and is seen.
+struct IdleLock {
+  enum Step: Hashable {
+    case wait(until: UInt64)
+    case dropCaches
+    case lock
+  }
+
+  let limit: UInt64
+  /// The silence, by its beginning, in which caches were dropped last, and when that was done.
+  private var dropped: (silence: UInt64, at: UInt64)?
+
+  init(limit: UInt64) { self.limit = limit }
+
+  /// What is due at a time, when `last` was the time of the last request.
+  func step(at now: UInt64, last: UInt64) -> Step {
+    let half = limit / 2
+    let end = last + limit
+    if let dropped, dropped.silence == last {
+      // Dropping writes back first, which may take its time: half the limit is left all the same.
+      let due = max(end, dropped.at + half)
+      return now < due ? .wait(until: due) : .lock
+    }
+    // Over without a drop: the machine has slept.
+    if now >= end { return .lock }
+    return now < last + half ? .wait(until: last + half) : .dropCaches
+  }
+
+  mutating func noteDrop(silence: UInt64, at now: UInt64) { dropped = (silence, now) }
+
   /// Returns once the mount is locked. Time the machine slept counts.
   static func watch(_ mount: ActiveMount, limit: UInt64) {
+    var idle = IdleLock(limit: limit)
     while true {
-      let idle = mount.idle
-      if idle < limit {
+      let last = mount.session.lastActivity
+      let now = Clock.boottime
+      switch idle.step(at: now, last: last) {
+      case .wait(let time):
         // A sleep stands still with the machine, so it is short: at waking the time may be over.
-        Clock.sleep(nanoseconds: min(limit - idle + 1_000_000, 10_000_000_000))
-      } else if !mount.session.isInUse() {
-        // A request that came in the meantime was made by somebody at work.
-        if mount.idle >= limit, mount.lock() { return }
+        Clock.sleep(nanoseconds: min(time - now + 1_000_000, 10_000_000_000))
+      case .dropCaches:
+        mount.session.dropCaches()
+        idle.noteDrop(silence: last, at: Clock.boottime)
+      case .lock:
+        if mount.lock() { return }
       }
     }
   }

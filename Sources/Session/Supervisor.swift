@@ -1,8 +1,9 @@
 import Crypto
+import FuseBridge
 import POSIX
 
-/// Watches the daemon, and clears its mount away if it is killed. Holds no secret: the pipe with
-/// the password passes by unread.
+/// Watches the daemon, and clears its mount away if it leaves one, as when it is killed. Holds no
+/// secret: the pipe with the password passes by unread.
 package enum Supervisor {
   package static func run(mountPoint: String) -> Never {
     System.nameThread("coffre-watch")
@@ -27,8 +28,8 @@ package enum Supervisor {
       try? verdict.send(Message(Failure(error, doing: "starting the mount's process")))
       System.exit(ExitCode.mountFailed.rawValue)
     }
-    guard case .killed(let signal) = end else { System.exit(0) }
     MountTable.detachStale(at: mountPoint)
+    guard case .killed(let signal) = end else { System.exit(0) }
     // Heard only if the daemon was killed before its verdict.
     try? verdict.send(
       Message(Failure(.mountFailed, "the mount's process was ended by signal \(signal)")))

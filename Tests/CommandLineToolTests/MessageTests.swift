@@ -1,6 +1,7 @@
 import Crypto
 import POSIX
 @testable import CommandLineTool
+@testable import FuseBridge
 @testable import Session
 import Testing
 
@@ -41,7 +42,8 @@ import Testing
     let line = "36 35 98:0 / /mnt/a\\040b rw,noatime shared:1 master:2 - fuse.coffre coffre rw"
     #expect(
       MountTable.entry(Array(line.utf8))
-        == MountTable.Entry(mountPoint: "/mnt/a b", type: "fuse.coffre"))
+        == MountTable.Entry(
+          mount: 36, device: "98:0", mountPoint: "/mnt/a b", type: "fuse.coffre"))
     #expect(MountTable.entry(Array("36 35 98:0 / /mnt rw".utf8)) == nil)
     #expect(MountTable.entries().contains { $0.mountPoint == "/" })
   }

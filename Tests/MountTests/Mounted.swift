@@ -22,6 +22,8 @@ enum Command {
       && has("fusermount3")
   }
 
+  static var isRoot: Bool { System.userNumber == 0 }
+
   /// Whether a tool is on this machine; tests that need one it lacks are skipped by name.
   static func has(_ tool: String) -> Bool {
     ["/usr/bin/", "/bin/", "/usr/local/bin/", "/usr/sbin/"].contains {
@@ -118,6 +120,19 @@ final class Mounted {
   func check(_ script: String) throws {
     let outcome = try sh(script)
     #expect(outcome.status == 0, "\(script)\n\(outcome.output)")
+  }
+
+  /// The path of a new folder beside the vault.
+  func makeFolder(_ name: String) throws -> String {
+    let path = scratch + "/" + name
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    return path
+  }
+
+  /// Whether anything is mounted right there.
+  func isMounted(_ path: String) -> Bool {
+    let table = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8)
+    return table?.contains(" \(path) ") ?? false
   }
 
   /// The daemon's process, as `status` tells it.

@@ -1,63 +1,93 @@
-import POSIX
+import Foundation
 import Testing
 
-/// Whoever starts the command may have left odd things behind.
+/// A mount works when the command returns, or it is not there.
 @Suite(.serialized, .enabled(if: Command.canMount, "no /dev/fuse, fusermount3 or built command"))
 struct StartTests {
-  /// Runs a script with the command as `$COFFRE`, in the folder of `vault`, `mount`, `password`.
-  private func expectWorks(_ vault: Mounted, _ script: String) throws {
-    let outcome = try vault.sh(script, in: vault.scratch)
-    #expect(outcome.status == 0, "\(script)\n\(outcome.output)")
-  }
-
-  /// Its default is to be ignored, so programs that ignore it see no harm in that.
-  @Test func theEndOfAChildIsSeenThoughItsSignalWasIgnored() throws {
+  @Test func theLargestReadCanBeChosen() throws {
     let vault = try Mounted(mounting: false)
-    try expectWorks(
-      vault,
+    try vault.open(["-o", "max_read=65536"])
+    try vault.check(
       """
-      env --ignore-signal=CHLD "$COFFRE" mount --password-command 'cat password' vault mount
-      env --ignore-signal=CHLD "$COFFRE" lock vault
+      seq 100000 > file && sync -f . && echo 3 > /proc/sys/vm/drop_caches 2>/dev/null || true
+      test "$(tail -n 1 file)" = 100000
+      grep ' \(vault.mount) ' /proc/self/mountinfo | grep -q max_read=65536
       """)
   }
 
-  @Test func fewDescriptorsAreEnough() throws {
+  /// libfuse answers INIT with an error, since it reads a version in it that it does not know.
+  @Test(.enabled(if: Command.has("cc"), "no C compiler"))
+  func aMountThatCannotStartIsAFailure() throws {
     let vault = try Mounted(mounting: false)
-    try expectWorks(
-      vault,
-      "ulimit -n 64; exec \"$COFFRE\" mount --password-command 'cat password' vault mount")
+    let shim = vault.scratch + "/shim"
+    try """
+    #define _GNU_SOURCE
+    #include <dlfcn.h>
+    #include <linux/fuse.h>
+    #include <unistd.h>
+    ssize_t read(int file, void *buffer, size_t size) {
+      ssize_t (*next)(int, void *, size_t) = dlsym(RTLD_NEXT, "read");
+      ssize_t count = next(file, buffer, size);
+      struct fuse_in_header *header = buffer;
+      if (count >= 56 && header->len == count && header->opcode == FUSE_INIT)
+        ((struct fuse_init_in *)(header + 1))->major = 6;
+      return count;
+    }
+    """.write(toFile: shim + ".c", atomically: true, encoding: .utf8)
+    try vault.check("cc -shared -fPIC -o '\(shim)' '\(shim).c' -ldl")
+    for kind in ["", "--foreground"] {
+      let outcome = try vault.sh(
+        """
+        LD_PRELOAD='\(shim)' timeout 60 "$COFFRE" mount \(kind) '\(vault.vault)' '\(vault.mount)' \
+          --password-file '\(vault.password)'
+        """, in: "/")
+      #expect(outcome.status == 12, "\(outcome.output)")
+      let errors = outcome.output.split(separator: "\n").filter { $0.contains("error:") }
+      #expect(errors.count == 1, "\(outcome.output)")
+      #expect(!vault.isMounted(vault.mount))
+      // The supervisor has the mount point on its command line.
+      let left = try vault.sh("grep -lazF '\(vault.mount)' /proc/[0-9]*/cmdline | wc -l", in: "/")
+      #expect(left.output == "2\n", "the shell and grep alone: \(left.output)")
+    }
+    try vault.open()
+    try vault.check("echo fine > file")
   }
 
-  /// A file of the vault that became descriptor 1 or 2 would get what is printed.
-  @Test func whatIsPrintedNeverGetsIntoTheVault() throws {
-    let vault = try Mounted(mounting: false)
-    try expectWorks(
-      vault,
+  /// An unmount is over before the process that served the mount has written everything; here it
+  /// is held up for two seconds.
+  @Test(.enabled(if: Command.isRoot, "umount(8) is for root"))
+  func aMountRightAfterAnUnmountWaits() throws {
+    let vault = try Mounted()
+    try vault.check("echo kept > file")
+    let daemon = try vault.daemon()
+    let outcome = try vault.sh(
       """
-      "$COFFRE" mount --foreground --password-file password vault mount 0<&- 1>&- 2>&- &
-      daemon=$!
-      for i in $(seq 100); do mountpoint -q mount && break; sleep 0.1; done
-      for fd in 0 1 2; do test "$(readlink /proc/$daemon/fd/$fd)" = /dev/null; done
-      "$COFFRE" lock vault
-      wait $daemon
-      test ! -s vault/lock
-      """)
+      sync -f '\(vault.mount)'
+      kill -STOP \(daemon)
+      trap 'kill -CONT \(daemon)' EXIT
+      umount -c '\(vault.mount)'
+      { sleep 2; kill -CONT \(daemon); } &
+      "$COFFRE" mount '\(vault.vault)' '\(vault.mount)' --password-file '\(vault.password)'
+      trap - EXIT
+      """, in: "/")
+    #expect(outcome.status == 0, "\(outcome.output)")
+    try vault.check("test \"$(cat file)\" = kept")
   }
 
-  @Test func usualOptionsOfMountAreTaken() throws {
-    let vault = try Mounted(mounting: false)
-    let own = "password_file=\(vault.password),lock_after=never"
-    let options = "rw,defaults,relatime,nodiratime,lazytime,noexec,nofail,x-systemd.automount"
-    let helper = "'\(Command.root)/mount-scripts/mount.fuse.coffre' vault mount"
-    try expectWorks(vault, "\(helper) -o '\(options),\(own)' && mountpoint -q mount")
-    let mounts = try String(
-      decoding: System.readFile("/proc/self/mounts", limit: 1 << 20), as: UTF8.self)
-    let line = mounts.split(separator: "\n").first { $0.contains(vault.mount) }
-    #expect(line?.contains("noexec") == true && line?.contains("nosuid,nodev") == true)
-    try vault.lock()
-    let outcome = try vault.sh("\(helper) -o 'strictatime,\(own)'", in: vault.scratch)
-    #expect(outcome.status == 2 && outcome.output.contains("strictatime"), "\(outcome.output)")
-    let again = try vault.sh("\(helper) -o 'remount,rw'", in: vault.scratch)
-    #expect(again.status == 2 && again.output.contains("remount"), "\(again.output)")
+  /// A vault that stays mounted is not waited for.
+  @Test func aMountedVaultIsRefusedAtOnce() throws {
+    let vault = try Mounted()
+    let start = ContinuousClock.now
+    let outcome = try vault.coffre(
+      ["mount", vault.vault, vault.makeFolder("other"), "--password-file", vault.password])
+    #expect(outcome.status == 11, "\(outcome.output)")
+    #expect(ContinuousClock.now - start < .seconds(3))
+  }
+
+  @Test func remountingIsRefused() throws {
+    let vault = try Mounted()
+    let helper = Command.root + "/mount-scripts/mount.fuse.coffre"
+    let outcome = try vault.sh("sh '\(helper)' coffre '\(vault.mount)' -o remount,rw", in: "/")
+    #expect(outcome.status == 2 && outcome.output.contains("remounted"), "\(outcome.output)")
   }
 }
