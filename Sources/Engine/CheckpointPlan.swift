@@ -134,7 +134,8 @@ struct CheckpointPlan {
           name(id, .hole)
           continue
         }
-        guard let content = snapshot[id].flatMap({ $0 })?.bytes ?? staged[id] else {
+        // Of a map page that is re-keyed, the version with this checkpoint's own changes.
+        guard let content = staged[id] ?? snapshot[id].flatMap({ $0 })?.bytes else {
           preconditionFailure("a placed page has content")
         }
         if run.isFull || slot != run.next { try run.flush(write) }

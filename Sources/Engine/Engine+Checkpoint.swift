@@ -30,10 +30,14 @@ extension Engine {
     var firstSequence: UInt64
     var previous: Tag
     var oldSegments: [UInt64]
+    /// Whether pages are in it to be re-keyed, and the page to go on with after it.
+    var rekeys = false
+    var nextToRekey: UInt64?
   }
 
   private func checkpoint(_ chain: inout Chain) throws(EngineError) {
-    try writeCheckpoint(&chain, try takeSnapshot())
+    try startRekeying(&chain)
+    try writeCheckpoint(&chain, try takeSnapshot(chain.root))
   }
 
   func writeCheckpoint(_ chain: inout Chain, _ snapshot: Snapshot) throws(EngineError) {
@@ -53,6 +57,7 @@ extension Engine {
     }
     try writeRoot(roots.seal(root), &chain)
     writeAnchor(&chain)
+    finishRekeying(&chain)
     finish(plan, snapshot, wiped)
   }
 
@@ -96,7 +101,7 @@ extension Engine {
   }
 
   /// Switches the journal and notes what the new root is to describe, with the writer held.
-  private func takeSnapshot() throws(EngineError) -> Snapshot {
+  private func takeSnapshot(_ root: RootRecord) throws(EngineError) -> Snapshot {
     guard let journal else { throw .readOnly("the vault is mounted read-only") }
     if segments.count == 0 {
       do { try segments.add() } catch {
@@ -104,14 +109,19 @@ extension Engine {
         throw .disk(error)
       }
     }
+    let isRekeying = store.isRekeying
+    let rekeyed = isRekeying ? try pagesToRekey(root) : (pages: [:], next: nil)
     return try writer.withLock { writer throws(EngineError) in
       let old = writer.segments
       try startSegment(&writer)
       let position = journal.position
       data.allocator.beginCheckpoint()
+      // What has changed since it was read goes as it is now.
+      let pages = store.snapshot().merging(rekeyed.pages) { changed, _ in changed }
       return Snapshot(
-        pages: store.snapshot(), segment: journal.segmentName, firstSequence: position.sequence,
-        previous: position.previous, oldSegments: old)
+        pages: pages, segment: journal.segmentName, firstSequence: position.sequence,
+        previous: position.previous, oldSegments: old, rekeys: isRekeying,
+        nextToRekey: rekeyed.next)
     }
   }
 
@@ -128,6 +138,7 @@ extension Engine {
     root.usedMetaSlots =
       root.usedMetaSlots + UInt64(plan.taken.count) - UInt64(plan.freed.count)
     root.tops = plan.tops
+    if snapshot.rekeys { Self.noteRekeyed(&root, snapshot.nextToRekey) }
     return root
   }
 

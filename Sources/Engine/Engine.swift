@@ -41,7 +41,7 @@ package final class Engine: Sendable {
   }
 
   let disk: any Disk
-  let options: EngineOptions
+  package let options: EngineOptions
   let vault: [UInt8]
   let master: SecretBox
   let roots: RootFiles
@@ -92,9 +92,10 @@ package final class Engine: Sendable {
   package var anchorFailed: Bool { checkpointing.withLock { $0.anchorFailed } }
   package var healedCopies: Int { store.healedCopies }
 
-  /// Derives the key of a file from its seed.
-  package func fileKey(seed: [UInt8]) -> SealingKey {
+  /// Derives a key of a file from its seed; the number goes into the seed's last four bytes.
+  package func fileKey(seed: [UInt8], number: UInt32) -> SealingKey {
     let context = Buffer(seed)
+    context.store(context.load(UInt32.self, at: 28) ^ number, at: 28)
     return master.withSecret { secret in
       SealingKey(KeyDerivation.derive(.file, from: secret, vault: vault, context: context.bytes))
     }

@@ -38,6 +38,10 @@ package struct EngineOptions: Sendable {
   package var cacheBytes = 32 << 20
   package var journalSegmentBytes = 8 << 20
   package var configurationGeneration: UInt64 = 1
+  /// Seals under one key at which another is taken; no key ever does 2^32 (SP 800-38D, 8.3).
+  package var sealsPerKey: UInt64 = 1 << 31
+  /// Metadata pages re-sealed at a checkpoint beyond twice those that changed.
+  package var rekeyBatch = 256
   /// Whether threads frame contents, release orphans and checkpoint by themselves; tests do it by
   /// hand.
   package var worksInBackground = true

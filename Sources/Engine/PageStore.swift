@@ -26,19 +26,18 @@ package final class PageStore: @unchecked Sendable {
   private(set) var dirty: [PageID: Page?] = [:]
   /// The tops of the tag trees. Guarded by `tree`.
   private(set) var tops: [TreeTop]
-  /// The key of every page. Replaced only while nobody uses the engine.
-  let key: SealingKey
+  /// The newest key, and the one before while pages under it are left. Guarded by `tree`.
+  private(set) var keys: [SealingKey]
   private let containers: Containers
   private let cache: PageCache
   private let healed = Lock(0)
   private let writesBack: Bool
 
   init(
-    containers: Containers, key: consuming SecretBytes, tops: [TreeTop], cachePages: Int,
-    heals: Bool
+    containers: Containers, keys: [SealingKey], tops: [TreeTop], cachePages: Int, heals: Bool
   ) {
     self.containers = containers
-    self.key = SealingKey(key)
+    self.keys = keys
     self.tops = tops
     cache = PageCache(capacity: cachePages)
     writesBack = heals
@@ -73,6 +72,13 @@ package final class PageStore: @unchecked Sendable {
       }
     }
   }
+
+  /// Only a checkpoint does this. What is in memory stays as it is.
+  func use(_ keys: [SealingKey]) { tree.withWrite { self.keys = keys } }
+
+  var isRekeying: Bool { tree.withRead { keys.count > 1 } }
+
+  var key: SealingKey { tree.withRead { keys[0] } }
 
   var dirtyCount: Int { tree.withRead { dirty.count } }
 
@@ -111,9 +117,11 @@ package final class PageStore: @unchecked Sendable {
         var span = sealed.mutableBytes(in: 0..<Layout.chunkSize)
         let slot = reference.slot..<(reference.slot + 1)
         if try containers.read(slot, copy: copy, into: &span),
-          key.open(
-            sealed, 0..<Layout.chunkSize, into: plain, at: 0, iv: reference.iv,
-            tag: reference.tag, additional: id.additional)
+          keys.contains(where: { key in
+            key.open(
+              sealed, 0..<Layout.chunkSize, into: plain, at: 0, iv: reference.iv,
+              tag: reference.tag, additional: id.additional)
+          })
         {
           heal(bad, reference.slot, from: sealed)
           return plain

@@ -22,7 +22,11 @@ package struct InodeRecord: Sendable {
   package var chunks: UInt64 = 0
   /// The 32 random bytes the file's key is derived from; they exist nowhere else.
   package var seed: [UInt8] = [UInt8](repeating: 0, count: 32)
-  /// Seals done under the file's key, as of the last frame of its contents.
+  /// The number of the file's key: a new one is taken before too much is sealed under it.
+  package var keyNumber: UInt32 = 0
+  /// While re-keying: the first chunks, in units of 128, that are under the newest key.
+  package var rekeyed: UInt32 = 0
+  /// Seals done under the file's newest key, as of the last frame of its contents.
   package var seals: UInt64 = 0
   /// The first page of extended attributes, 0 for none.
   package var attributePage: UInt32 = 0
@@ -58,8 +62,10 @@ package struct InodeRecord: Sendable {
     device = u64(80)
     chunks = u64(88)
     seed = buffer.load((base + 96)..<(base + 128))
+    keyNumber = u32(128)
     attributePage = u32(132)
     height = buffer.load(UInt8.self, at: base + 136)
+    rekeyed = u32(136) >> 8
     top = u32(140)
     parent = u64(144)
     seals = u64(152)
@@ -83,8 +89,10 @@ package struct InodeRecord: Sendable {
     buffer.store(device, at: base + 80)
     buffer.store(chunks, at: base + 88)
     buffer.store(seed, at: base + 96)
+    precondition(rekeyed < 1 << 24)
+    buffer.store(keyNumber, at: base + 128)
     buffer.store(attributePage, at: base + 132)
-    buffer.store(height, at: base + 136)
+    buffer.store(UInt32(height) | rekeyed << 8, at: base + 136)
     buffer.store(top, at: base + 140)
     buffer.store(parent, at: base + 144)
     buffer.store(seals, at: base + 152)
@@ -100,4 +108,6 @@ package struct InodeFlags: OptionSet, Sendable {
   package static let trimming = InodeFlags(rawValue: 1)
   /// On the orphan list: no name is left.
   package static let orphan = InodeFlags(rawValue: 2)
+  /// Some chunks may be under the key before the newest.
+  package static let rekeying = InodeFlags(rawValue: 4)
 }

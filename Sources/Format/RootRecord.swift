@@ -29,7 +29,11 @@ package struct RootRecord: Sendable {
   package var session = [UInt8](repeating: 0, count: 16)
   package var configurationGeneration: UInt64 = 0
   package var metadataSeed = [UInt8](repeating: 0, count: 32)
-  /// Seals under the metadata key, never less than the truth.
+  /// While re-keying, the seed before; zeros otherwise.
+  package var oldMetadataSeed = [UInt8](repeating: 0, count: 32)
+  /// While re-keying, the page to go on with: its id.
+  package var rekeyedPages: UInt64 = 0
+  /// Seals under the newest metadata key.
   package var metadataSeals: UInt64 = 0
   /// Recoveries after an unclean stop; each may have lost one unit of every file's seal count.
   package var uncleanStops: UInt32 = 0
@@ -57,6 +61,8 @@ package struct RootRecord: Sendable {
     writer.bytes(session)
     writer.integer(configurationGeneration)
     writer.bytes(metadataSeed)
+    writer.bytes(oldMetadataSeed)
+    writer.integer(rekeyedPages)
     writer.integer(metadataSeals)
     writer.integer(uncleanStops)
     writer.integer(UInt32(0))
@@ -90,7 +96,8 @@ package struct RootRecord: Sendable {
     guard version == Layout.version, flags == 0 else { throw .unsupported }
     guard let generation = reader.uint64(), let session = reader.bytes(16),
       let configuration = reader.uint64(), let seed = reader.bytes(32),
-      let seals = reader.uint64(), let unclean = reader.uint32(), reader.uint32() == 0,
+      let oldSeed = reader.bytes(32), let rekeyed = reader.uint64(), let seals = reader.uint64(),
+      let unclean = reader.uint32(), reader.uint32() == 0,
       let number = reader.uint64(), let segmentSeed = reader.bytes(32),
       let sequence = reader.uint64(), let tagLow = reader.uint64(), let tagHigh = reader.uint64(),
       let used = reader.uint64(), let lineage = reader.uint64()
@@ -99,6 +106,8 @@ package struct RootRecord: Sendable {
     self.session = session
     configurationGeneration = configuration
     metadataSeed = seed
+    oldMetadataSeed = oldSeed
+    rekeyedPages = rekeyed
     metadataSeals = seals
     uncleanStops = unclean
     segment = SegmentName(number: number, seed: segmentSeed)

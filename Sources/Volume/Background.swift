@@ -100,7 +100,7 @@ extension Volume {
           let isOrphan = (try? record(of: number).flags.contains(.orphan)) ?? true
           guard !nodes.isKnown(number) && isOrphan else { return }
           discardPending(of: node)
-          node.state.withLock { $0.key = nil }
+          node.state.withLock { $0.keys = nil }
         }
       }
     }

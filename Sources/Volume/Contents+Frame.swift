@@ -119,6 +119,10 @@ extension Volume {
         record.changed = max(record.changed, written)
       }
       record.seals += seals
+      if isLast, record.flags.contains(.rekeying), state.keys != nil {
+        let tables = state.rekeyed / UInt64(Layout.referencesPerTable)
+        record.rekeyed = UInt32(min(tables, 1 << 24 - 1))
+      }
       try finishing(&record)
       try Inodes.store(record, as: node.number, in: transaction)
     }

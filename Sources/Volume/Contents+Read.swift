@@ -36,7 +36,7 @@ extension Volume {
     let first = offset / chunkSize
     let last = (offset + UInt64(length) + chunkSize - 1) / chunkSize
     let references = try references(of: node, record, first..<last)
-    let key = key(of: node, record)
+    let keys = keys(of: node, record)
     var done = 0
     while done < length {
       let position = offset + UInt64(done)
@@ -46,7 +46,7 @@ extension Volume {
       let bytes = min(run * Layout.chunkSize - inside, length - done)
       var part = span._mutatingExtracting(done..<(done + bytes))
       try readRun(
-        node.number, key, references[Int(chunk - first)..<(Int(chunk - first) + run)], chunk,
+        node.number, keys, references[Int(chunk - first)..<(Int(chunk - first) + run)], chunk,
         inside, into: &part)
       done += bytes
     }
@@ -73,7 +73,7 @@ extension Volume {
 
   /// Reads a run whose first chunk begins `inside` bytes before the span.
   private func readRun(
-    _ inode: UInt64, _ key: SealingKey, _ references: ArraySlice<Reference>, _ chunk: UInt64,
+    _ inode: UInt64, _ keys: FileKeys, _ references: ArraySlice<Reference>, _ chunk: UInt64,
     _ inside: Int, into span: inout MutableRawSpan
   ) throws(EngineError) {
     guard let first = references.first else { return }
@@ -95,13 +95,11 @@ extension Volume {
       let isTrue: Bool
       if bytes == Layout.chunkSize {
         var whole = span._mutatingExtracting(done..<(done + bytes))
-        isTrue = key.open(
-          sealed, range, into: &whole, iv: reference.iv, tag: reference.tag, additional: context)
+        isTrue = keys.open(sealed, range, into: &whole, reference, context)
       } else {
         let plain = Buffer(count: Layout.chunkSize)
-        isTrue = key.open(
-          sealed, range, into: plain, at: 0, iv: reference.iv, tag: reference.tag,
-          additional: context)
+        var whole = plain.mutableBytes(in: 0..<Layout.chunkSize)
+        isTrue = keys.open(sealed, range, into: &whole, reference, context)
         span.copy(from: plain, skip..<(skip + bytes), to: done)
       }
       guard isTrue else {
@@ -151,13 +149,5 @@ extension Volume {
     }
     let first = min(written, framed)
     return first < chunks.upperBound ? first : nil
-  }
-
-  /// The file's key, derived once while the node is in memory.
-  func key(of node: Node, _ record: InodeRecord) -> SealingKey {
-    if let key = node.state.withLock({ $0.key }) { return key }
-    let key = engine.fileKey(seed: record.seed)
-    node.state.withLock { $0.key = key }
-    return key
   }
 }

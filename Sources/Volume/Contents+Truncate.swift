@@ -94,6 +94,9 @@ extension Volume {
       record.chunks = 0
       record.seed = Random.bytes(32)
       record.seals = 0
+      record.keyNumber = 0
+      record.rekeyed = 0
+      record.flags.remove(.rekeying)
       record.touch(contents: true)
       try change(&record)
       try Inodes.store(record, as: node.number, in: transaction)
@@ -101,8 +104,10 @@ extension Volume {
     }.result
     discardPending(of: node)
     node.state.withLock { state in
-      state.key = nil
+      state.keys = nil
       state.seals = 0
+      state.rekeyed = 0
+      state.rekeyingDue = 0
       state.replaces = state.replaces || hadContents
     }
     if let left { enqueue(orphan: left) }

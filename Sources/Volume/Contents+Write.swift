@@ -39,6 +39,7 @@ extension Volume {
         try finishTrimming(node)
         record = try self.record(of: node.number)
       }
+      record = try reserveSeals(of: node, record, count: span.byteCount / Layout.chunkSize + 4)
       let size = node.state.withLock { $0.size } ?? record.size
       let end = offset + UInt64(span.byteCount)
       if !engine.reserve.isWhole, try grows(node, record, offset..<end, size: size) {
@@ -54,6 +55,9 @@ extension Volume {
         state.written = Clock.realtime
       }
       nodes.notePending(node)
+      if record.flags.contains(.rekeying) {
+        rekeySome(of: node, after: span.byteCount / Layout.chunkSize + 2)
+      }
     }
   }
 
@@ -81,7 +85,6 @@ extension Volume {
     of node: Node, _ record: InodeRecord, _ span: RawSpan, at offset: UInt64, size: UInt64,
     _ fresh: inout FreshChunks
   ) throws(EngineError) {
-    try reserveSeals(of: node, record, count: span.byteCount / Layout.chunkSize + 2)
     let chunkSize = UInt64(Layout.chunkSize)
     var done = 0
     while done < span.byteCount {
@@ -104,14 +107,14 @@ extension Volume {
   }
 
   /// Seals as many whole chunks as one run of free slots takes. Returns the bytes done.
-  private func sealRun(
+  func sealRun(
     of node: Node, _ record: InodeRecord, _ span: RawSpan, _ chunk: UInt64,
     _ fresh: inout FreshChunks
   ) throws(EngineError) -> Int {
     let wanted = min(span.byteCount, ScratchPool.size) / Layout.chunkSize
     let goal = node.state.withLock { $0.goal }
     let slots = try engine.data.allocator.take(wanted, near: goal)
-    let key = key(of: node, record)
+    let key = keys(of: node, record).newest
     let sealed = scratch.take()
     defer { scratch.giveBack(sealed) }
     var references: [Reference] = []
@@ -176,10 +179,10 @@ extension Volume {
     let sealed = scratch.take()
     defer { scratch.giveBack(sealed) }
     try engine.data.read(reference.slot..<(reference.slot + 1), into: sealed, at: 0)
+    var bytes = plain.mutableBytes(in: 0..<Layout.chunkSize)
     guard
-      key(of: node, record).open(
-        sealed, 0..<Layout.chunkSize, into: plain, at: 0, iv: reference.iv, tag: reference.tag,
-        additional: chunkContext(node.number, chunk))
+      keys(of: node, record).open(
+        sealed, 0..<Layout.chunkSize, into: &bytes, reference, chunkContext(node.number, chunk))
     else {
       throw .damaged(
         "chunk \(chunk) of inode \(node.number), "
@@ -200,16 +203,6 @@ extension Volume {
     try change(node) { (fresh) throws(EngineError) in
       _ = try sealRun(of: node, record, plain.bytes, chunk, &fresh)
     }
-  }
-
-  /// Refuses to go near 2^32 seals under one key (SP 800-38D, 8.3).
-  ///
-  /// The record's count is written with every frame of contents. A crash can lose what was sealed
-  /// since the last durable frame, less than 65536 seals; so many are added for every unclean stop.
-  func reserveSeals(of node: Node, _ record: InodeRecord, count: Int) throws(EngineError) {
-    let lost = UInt64(engine.uncleanStopsAtOpen) << 16
-    let seals = record.seals + lost + node.state.withLock { $0.seals } + UInt64(count)
-    guard seals < 1 << 32 else { throw .posix(.fileTooLarge) }
   }
 
   private func clearSetID(of node: Node) throws(EngineError) {

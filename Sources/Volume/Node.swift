@@ -18,7 +18,10 @@ final class Node: Sendable {
     var size: UInt64?
     /// The time of the last write, until a frame tells it.
     var written: (seconds: Int64, nanoseconds: UInt32)?
-    var key: SealingKey?
+    var keys: FileKeys?
+    /// While re-keying, the first chunk that may be under the old key, and how many are due.
+    var rekeyed: UInt64 = 0
+    var rekeyingDue = 0
     /// Where the next chunk would lie next to the last one.
     var goal: UInt32 = 0
     /// Seals since the last frame, on top of the record's count.

@@ -1,0 +1,104 @@
+import Bytes
+import Crypto
+import Format
+import POSIX
+
+/// Re-keying of the metadata, a part at each checkpoint, long before 2^32 seals under one key.
+extension Engine {
+  private static let noSeed = [UInt8](repeating: 0, count: 32)
+
+  /// The newest seed first.
+  static func metadataSeeds(_ root: RootRecord) -> [[UInt8]] {
+    root.oldMetadataSeed == noSeed
+      ? [root.metadataSeed] : [root.metadataSeed, root.oldMetadataSeed]
+  }
+
+  /// Takes a new key if the old one has done enough. A checkpoint that is abandoned after this has
+  /// named nothing under the new key yet: the next one goes on with it.
+  func startRekeying(_ chain: inout Chain) throws(EngineError) {
+    // A stop that was not clean may have lost the count of one checkpoint.
+    let seals = chain.root.metadataSeals + UInt64(chain.root.uncleanStops) << 16
+    guard seals >= options.sealsPerKey else { return }
+    guard chain.root.oldMetadataSeed == Self.noSeed else {
+      // Twice as much is re-sealed as is changed, so this is out of reach.
+      guard chain.root.metadataSeals < 1 << 32 - 1 << 24 else {
+        turnReadOnly("too much was sealed under one key")
+        throw .readOnly("too much was sealed under one key")
+      }
+      return
+    }
+    chain.root.oldMetadataSeed = chain.root.metadataSeed
+    chain.root.metadataSeed = Random.bytes(32)
+    chain.root.metadataSeals = 0
+    chain.root.rekeyedPages = 0
+    useKeys(of: chain.root)
+  }
+
+  private func useKeys(of root: RootRecord) {
+    store.use(
+      Self.metadataSeeds(root).map { seed in
+        let seed = Buffer(seed)
+        return master.withSecret { secret in
+          SealingKey(
+            KeyDerivation.derive(.metadata, from: secret, vault: vault, context: seed.bytes))
+        }
+      })
+  }
+
+  /// Pages and tables to be sealed under the newest key with the next checkpoint, and where to go
+  /// on after it; nil if none is left.
+  func pagesToRekey(
+    _ root: RootRecord
+  ) throws(EngineError) -> (pages: [PageID: Page?], next: UInt64?) {
+    var pages: [PageID: Page?] = [:]
+    var next: UInt64? = root.rekeyedPages
+    let count = 2 * store.dirtyCount + options.rekeyBatch
+    guard try makeMetaRoom(for: checkpointNeed + 3 * UInt64(count)) else { return (pages, next) }
+    while let place = next, pages.count < count {
+      let found = try store.tree.withRead { () throws(EngineError) in
+        try store.named(from: place)
+      }
+      for id in found.pages { pages[id] = .some(try store.pageForWriter(id)) }
+      next = found.next
+    }
+    return (pages, next)
+  }
+
+  /// The root is durable: what it says of re-keying holds.
+  func finishRekeying(_ chain: inout Chain) {
+    if store.isRekeying, chain.root.oldMetadataSeed == Self.noSeed { useKeys(of: chain.root) }
+  }
+
+  /// What the next root says of re-keying, if `next` is the page to go on with.
+  static func noteRekeyed(_ root: inout RootRecord, _ next: UInt64?) {
+    if let next {
+      root.rekeyedPages = next
+    } else {
+      root.oldMetadataSeed = noSeed
+      root.rekeyedPages = 0
+    }
+  }
+}
+
+extension PageStore {
+  /// What the trees name at one place of the metadata files, and the next place; nil after the
+  /// last. A place is file * 2^40 + page. A table is found at the first page it covers, so that one
+  /// that names nothing any more is found as well. With `tree` held.
+  func named(from place: UInt64) throws(EngineError) -> (pages: [PageID], next: UInt64?) {
+    let file = MetadataFile.allCases[Int(place >> 40)]
+    let top = tops[Int(file.rawValue)]
+    let index = place & (1 << 40 - 1)
+    var found: [PageID] = []
+    var level = top.height
+    while index < top.capacity {
+      let span: UInt64 = 1 << (7 * UInt64(level))
+      let id = PageID(file, UInt32(index / span), level: level)
+      let isHole = try reference(of: id).isHole
+      if !isHole && index % span == 0 { found.append(id) }
+      if isHole || level == 0 { return (found, place - index + (index / span + 1) * span) }
+      level -= 1
+    }
+    let isLast = file == MetadataFile.allCases.last
+    return ([], isLast ? nil : (place >> 40 + 1) << 40)
+  }
+}

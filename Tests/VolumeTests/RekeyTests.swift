@@ -1,0 +1,128 @@
+import Bytes
+import Crypto
+import Disk
+@testable import Engine
+import Format
+import POSIX
+import TestKit
+import Testing
+
+@testable import Volume
+
+/// Keys are replaced before too much is sealed under one; what was sealed before stays readable
+/// throughout, after power losses too.
+@Suite struct RekeyTests {
+  let vault = [UInt8](repeating: 6, count: 16)
+  let caller = Caller(user: 1000, group: 1000, mask: 0o022)
+
+  private func options(sealsPerKey: UInt64) -> EngineOptions {
+    var options = EngineOptions()
+    options.worksInBackground = false
+    options.journalSegmentBytes = 256 << 10
+    options.cacheBytes = 64 << 12
+    options.sealsPerKey = sealsPerKey
+    options.rekeyBatch = 8
+    return options
+  }
+
+  private func open(
+    _ disk: SimulatedDisk, _ master: borrowing SecretBytes, _ sealsPerKey: UInt64
+  ) throws -> Volume {
+    try Volume.open(
+      on: disk, master: master, vault: vault, options: options(sealsPerKey: sealsPerKey),
+      anchor: nil)
+  }
+
+  private func make(
+    _ master: borrowing SecretBytes, _ sealsPerKey: UInt64
+  ) throws -> (SimulatedDisk, Volume) {
+    let disk = SimulatedDisk()
+    try Volume.create(
+      on: disk, master: master, vault: vault, options: options(sealsPerKey: sealsPerKey),
+      anchor: nil, owner: caller)
+    return (disk, try open(disk, master, sealsPerKey))
+  }
+
+  private func read(_ volume: Volume, _ inode: InodeNumber) throws -> [UInt8] {
+    let size = Int(try volume.attributes(of: inode).size)
+    let buffer = Buffer(count: size)
+    var span = buffer.mutableBytes(in: 0..<size)
+    #expect(try volume.read(inode, into: &span, at: 0) == size)
+    return buffer.load(0..<size)
+  }
+
+  /// A file of 700 chunks is written at random until it has had several keys. Unclean stops count
+  /// as 65536 seals, so the limit is above that of the few there are.
+  @Test(arguments: 0..<2 as Range<UInt64>) func files(seed: UInt64) throws {
+    let master = SecretBytes(random: 32)
+    let limit: UInt64 = 1 << 16 + 2000
+    let (disk, first) = try make(master, limit)
+    var volume = first
+    let inode = try volume.makeNode(
+      FileName("a"), in: .root, mode: 0o100644, device: 0, by: caller
+    ).inode
+    var content = [UInt8](repeating: 1, count: 700 * 4096 + 17)
+    try volume.write(inode, Buffer(content).bytes, at: 0, clearsSetID: false)
+    var random = SplitMix64(seed: seed)
+    var states: Set<String> = []
+    for round in 0..<200 {
+      let count = 1 + random.below(40 * 4096)
+      let offset = random.below(content.count - count)
+      let fill = UInt8(truncatingIfNeeded: round)
+      content.replaceSubrange(
+        offset..<(offset + count), with: repeatElement(fill, count: count))
+      let bytes = Buffer([UInt8](repeating: fill, count: count))
+      try volume.write(inode, bytes.bytes, at: UInt64(offset), clearsSetID: false)
+      let record = try volume.record(of: inode.rawValue)
+      states.insert("\(record.keyNumber) \(record.flags.contains(.rekeying))")
+      if round % 25 == 24 {
+        try volume.sync(inode, dataOnly: false)
+        #expect(try read(volume, inode) == content, "seed \(seed) round \(round)")
+        let crashed = try open(disk.crashed(seed: seed, mode: .random), master, limit)
+        #expect(try read(crashed, inode) == content, "seed \(seed) round \(round), power loss")
+        try volume.close()
+        volume = try open(disk, master, limit)
+        #expect(try read(volume, inode) == content, "seed \(seed) round \(round), reopened")
+      }
+    }
+    #expect(states.contains { $0.hasSuffix("true") } && states.contains { $0.hasSuffix("false") })
+    #expect(states.count > 4, "\(states)")
+    try volume.close()
+  }
+
+  /// Several metadata keys go by while names are made and removed; every page stays readable.
+  @Test(arguments: 0..<2 as Range<UInt64>) func metadata(seed: UInt64) throws {
+    let master = SecretBytes(random: 32)
+    let limit: UInt64 = 200
+    let (disk, first) = try make(master, limit)
+    var volume = first
+    var model = ModelVolume()
+    var generator = OperationGenerator(seed: seed)
+    // Pages enough that one checkpoint does not re-key them all.
+    for index in 0..<1200 {
+      let operation = Operation.create([Array("name \(index)".utf8)])
+      _ = model.apply(operation)
+      #expect(VolumeDriver(volume).apply(operation) == nil)
+    }
+    var seeds: Set<[UInt8]> = []
+    var between = 0
+    for step in 0..<200 {
+      let operation = generator.next(in: model)
+      #expect(VolumeDriver(volume).apply(operation) == model.apply(operation))
+      guard step % 5 == 4 else { continue }
+      try volume.engine.checkpoint()
+      let root = volume.engine.checkpointing.withLock { $0.root }
+      seeds.insert(root.metadataSeed)
+      if root.oldMetadataSeed.contains(where: { $0 != 0 }) { between += 1 }
+      guard step % 100 == 99 else { continue }
+      let crashed = try open(disk.crashed(seed: seed, mode: .random), master, limit)
+      _ = try VolumeDriver(crashed).listing()
+      try volume.close()
+      volume = try open(disk, master, limit)
+      let found = try VolumeDriver(volume).listing()
+      #expect(found == model.listing, "seed \(seed) step \(step)")
+    }
+    #expect(seeds.count > 3 && between > 3, "\(seeds.count) keys, \(between) between")
+    try volume.close()
+  }
+}
