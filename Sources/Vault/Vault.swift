@@ -56,7 +56,7 @@ package final class Vault: Sendable {
       throw error
     }
     do throws(VolumeError) { try vault.close() } catch {
-      throw .system(error.errno, operation: "close")
+      throw .passwordChanged(but: .system(error.errno, operation: "close"))
     }
   }
 

@@ -106,4 +106,25 @@ struct LockTests {
     #expect(outcome.status == 0 && outcome.output.hasSuffix("foreign\n"), "\(outcome.output)")
     try expectKept(vault)
   }
+
+  /// Whatever the moment, `passwd` fails only if the old password still holds.
+  @Test(arguments: [0.05, 0.2, 0.35, 0.5, 0.8])
+  func aChangeOfThePasswordEndsFirst(delay: Double) throws {
+    let vault = try Mounted()
+    try vault.check("echo 'another password' > '\(vault.scratch)/new'")
+    let outcome = try vault.sh(
+      """
+      { "$COFFRE" passwd '\(vault.vault)' --password-file password --new-password-file new || \
+        echo unchanged; } > outcome 2>&1 &
+      sleep \(delay)
+      "$COFFRE" lock '\(vault.vault)'
+      wait
+      cat outcome
+      """, in: vault.scratch)
+    #expect(outcome.status == 0, "\(outcome.output)")
+    let isUnchanged = outcome.output.contains("unchanged")
+    if !isUnchanged { try vault.check("mv '\(vault.scratch)/new' '\(vault.password)'") }
+    #expect(!outcome.output.contains("descriptor"), "\(outcome.output)")
+    try vault.open()
+  }
 }
