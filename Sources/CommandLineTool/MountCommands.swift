@@ -63,9 +63,10 @@ enum MountCommand {
 enum LockCommand {
   static func run(_ arguments: Arguments) throws(Failure) {
     let path = arguments.positional[0]
-    let found = ControlClient.mounts(at: path)
+    let found = try ControlClient.mounts(at: path)
     guard !found.isEmpty else {
       if MountPaths.clearDead(path) { return }
+      if let failure = MountPaths.unreachable(path) { throw failure }
       throw Failure(.notMounted, "\(path) is not mounted", hint: "see `coffre status`")
     }
     for mount in found { try ControlClient.lock(mount) }
@@ -84,7 +85,7 @@ enum PasswdCommand {
     } catch { throw Failure(error, vault: path) }
     let old = try oldSource.read("Password for the vault", twice: false)
     let new = try newSource.read("New password", twice: true)
-    if let mounted = ControlClient.mounts(at: vault.path).first {
+    if let mounted = try ControlClient.mounts(at: vault.path).first {
       try ControlClient.changePassword(mounted, old: old, new: new)
     } else {
       do throws(VaultError) { try vault.changePassword(old: old, new: new) } catch {

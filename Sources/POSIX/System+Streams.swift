@@ -108,8 +108,10 @@ extension System {
     Descriptor(owning: Int32(try check { Int(unsafe coffre_listen(path)) }))
   }
 
-  package static func connect(to path: String) throws(Errno) -> Descriptor {
-    Descriptor(owning: Int32(try check { Int(unsafe coffre_connect(path)) }))
+  /// EAGAIN if there is no room for a connection within `patience` milliseconds: whoever listens
+  /// does not accept any.
+  package static func connect(to path: String, patience: Int32) throws(Errno) -> Descriptor {
+    Descriptor(owning: Int32(try check { Int(unsafe coffre_connect(path, patience)) }))
   }
 
   package static func accept(_ listener: borrowing Descriptor) throws(Errno) -> Descriptor {

@@ -16,6 +16,29 @@ package enum MountPaths {
     return (folder == "/" ? "" : folder) + "/" + name
   }
 
+  /// Whether Coffre has a mount right there.
+  static func isOurs(_ path: String) -> Bool { MountTable.hasOurs(at: path) }
+
+  /// Why a mount that `lock` does not find can't be locked; nil if there is none at that path, and
+  /// no vault that is open.
+  package static func unreachable(_ path: String) -> Failure? {
+    if isOurs(resolved(path)) {
+      return Failure(
+        .busy, "\(path) is mounted by another user or session, whose process can't be reached",
+        hint: "lock it there, or unmount it with `umount` or `fusermount3 -u`")
+    }
+    guard let vault = try? Vault(path: path), (try? vault.information()) != nil else { return nil }
+    do throws(VaultError) {
+      try vault.checkFree(exclusive: true)
+      return nil
+    } catch {
+      guard error == .inUse else { return nil }
+      return Failure(
+        .busy, "\(path) is in use by a process that can't be reached",
+        hint: "was it mounted by another user or session?")
+    }
+  }
+
   /// Takes away a dead mount of ours at a path; false if there is none.
   package static func clearDead(_ path: String) -> Bool {
     MountTable.detachStale(at: resolved(path))
@@ -50,7 +73,8 @@ package enum MountPaths {
   private static func waitForRelease(of vault: String) {
     let start = Clock.boottime
     while isHeld(vault) {
-      let mounts = ControlClient.mounts(at: vault)
+      // One that does not answer is not waited for either.
+      guard let mounts = try? ControlClient.mounts(at: vault) else { return }
       if mounts.contains(where: { MountTable.isMountPoint($0.status.mountPoint) }) { return }
       let patience: UInt64 = mounts.isEmpty ? 5_000_000_000 : 60_000_000_000
       guard Clock.boottime < start + patience else { return }
