@@ -39,8 +39,7 @@ enum MountCommand {
   private static func settings(_ arguments: Arguments) throws(Failure) -> MountSettings {
     let path = arguments.positional[0]
     var settings = MountSettings(vault: path, mountPoint: arguments.positional[1])
-    try settings.take(
-      arguments.all("o").flatMap { $0.split(separator: ",").map { String($0) } })
+    try settings.take(arguments.all("o").flatMap { $0.parts(between: ",") })
     if arguments.has("read-only") { settings.readOnly = true }
     if arguments.has("allow-other") { settings.allowOther = true }
     settings.acceptOlder = arguments.has("accept-older")

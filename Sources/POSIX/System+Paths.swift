@@ -1,11 +1,6 @@
 import CSystem
 import Glibc
 
-extension String {
-  /// Whether two paths are one. `==` takes different bytes for the same letter.
-  package func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
-}
-
 /// What is done to a path as a whole, before anything is opened.
 extension System {
   /// The absolute path without links, realpath(3).

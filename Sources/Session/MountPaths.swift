@@ -7,13 +7,9 @@ package enum MountPaths {
   /// The absolute path without links; of a mount that does not answer, as far as that goes.
   static func resolved(_ path: String) -> String {
     if let whole = try? System.realPath(path) { return whole }
-    var trimmed = Substring(path)
-    while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
-    let slash = trimmed.lastIndex(of: "/")
-    let parent = slash.map { $0 == trimmed.startIndex ? "/" : String(trimmed[..<$0]) } ?? "."
-    let name = slash.map { trimmed[trimmed.index(after: $0)...] } ?? trimmed
-    guard let folder = try? System.realPath(parent) else { return path }
-    return (folder == "/" ? "" : folder) + "/" + name
+    let parts = path.pathParts
+    guard let folder = try? System.realPath(parts.folder) else { return path }
+    return (folder == "/" ? "" : folder) + "/" + parts.name
   }
 
   /// Whether Coffre has a mount right there.
@@ -54,7 +50,7 @@ package enum MountPaths {
         .badMountPoint, "the mount point \(path): \(error.description.lowercased())",
         hint: error == .noSuchFile ? "make it with `mkdir \(path)`" : nil)
     }
-    if contains(vault, whole) || contains(whole, vault) {
+    if vault.containsPath(whole) || whole.containsPath(vault) {
       throw Failure(.nested, "the mount point and the vault are inside one another")
     }
     if MountTable.isMountPoint(whole) {
@@ -102,10 +98,5 @@ package enum MountPaths {
         .badMountPoint, "the mount point \(path) is not empty",
         hint: "what is in it would be hidden; give an empty folder")
     }
-  }
-
-  /// Whether a path is another one or inside of it.
-  static func contains(_ outer: String, _ inner: String) -> Bool {
-    outer == inner || outer == "/" || inner.hasPrefix(outer + "/")
   }
 }

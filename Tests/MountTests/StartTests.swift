@@ -96,4 +96,24 @@ struct StartTests {
     let outcome = try vault.sh("sh '\(helper)' coffre '\(vault.mount)' -o remount,rw", in: "/")
     #expect(outcome.status == 2 && outcome.output.contains("remounted"), "\(outcome.output)")
   }
+
+  /// Two spellings of one letter are two folders.
+  @Test func mountPointsAreComparedByTheirBytes() throws {
+    let vault = try Mounted(mounting: false)
+    let composed = try vault.makeFolder("n\u{e9}")
+    let outcome = try vault.sh(
+      """
+      composed=$(printf 'n\\303\\251')
+      decomposed=$(printf 'ne\\314\\201')
+      mkdir -p "$composed" "$decomposed"
+      "$COFFRE" mount --read-only vault "$composed" --password-file password
+      if "$COFFRE" lock "$decomposed" 2>/dev/null; then echo locked; exit 1; fi
+      "$COFFRE" mount --read-only vault "$decomposed" --password-file password
+      "$COFFRE" lock "$decomposed"
+      mountpoint -q "$composed"
+      "$COFFRE" lock "$composed"
+      """, in: vault.scratch)
+    #expect(outcome.status == 0, "\(outcome.output)")
+    #expect(!vault.isMounted(composed))
+  }
 }
