@@ -54,8 +54,20 @@ enum MountCommand {
       mountPoint: settings.mountPoint, vault: settings.vault)
     do throws(VaultError) {
       try Vault(path: settings.vault).checkFree(exclusive: !settings.readOnly)
-    } catch { throw Failure(error, vault: path) }
+    } catch {
+      let failure = Failure(error, vault: path)
+      guard !settings.readOnly, isForReading(error) else { throw failure }
+      throw Failure(failure.code, failure.message, hint: "it may be read: see --read-only")
+    }
     return settings
+  }
+
+  /// Whether a vault can't be written where it is.
+  private static func isForReading(_ error: VaultError) -> Bool {
+    switch error {
+    case .system(let errno, _): errno == .readOnly || errno == .accessDenied
+    default: false
+    }
   }
 }
 

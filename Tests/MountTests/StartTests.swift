@@ -116,4 +116,25 @@ struct StartTests {
     #expect(outcome.status == 0, "\(outcome.output)")
     #expect(!vault.isMounted(composed))
   }
+
+  @Test(.enabled(if: Command.isRoot, "a bind mount is for root"))
+  func aMediumThatIsReadOnlyNeedsNoLock() throws {
+    let vault = try Mounted()
+    try vault.check("echo kept > file")
+    try vault.lock()
+    let medium = try vault.makeFolder("medium")
+    let outcome = try vault.sh(
+      """
+      rm vault/lock
+      mount --bind vault '\(medium)'
+      trap '"$COFFRE" lock mount 2>/dev/null || true; umount -l medium' EXIT
+      mount -o remount,bind,ro medium
+      if "$COFFRE" mount medium mount --password-file password 2> errors; then exit 1; fi
+      grep -q 'hint: .*--read-only' errors || { cat errors; exit 1; }
+      "$COFFRE" mount --read-only medium mount --password-file password
+      test "$(cat mount/file)" = kept
+      "$COFFRE" lock mount
+      """, in: vault.scratch)
+    #expect(outcome.status == 0, "\(outcome.output)")
+  }
 }
