@@ -10,7 +10,11 @@ package enum Tool {
     do throws(Errno) { try System.settle() } catch { System.exit(ExitCode.systemError.rawValue) }
     System.forbidDumps()
     System.keepFilesPrivate()
-    let words = System.arguments
+    guard let words = System.arguments else {
+      let failure = Failure(.usage, "a word of the command line is not UTF-8")
+      Output.failure(failure)
+      System.exit(failure.code.rawValue)
+    }
     switch words.first {
     case Launcher.superviseVerb where words.count == 2: Supervisor.run(mountPoint: words[1])
     case Launcher.daemonVerb where words.count == 1: Daemon.run()

@@ -29,6 +29,7 @@ extension Failure {
       self.init(
         .systemError, "the folder \(vault) can't be made: \(errno.description.lowercased())",
         hint: Self.hint(errno))
+    case .badPath: self = Self.badPath(vault)
     case .missingConfiguration:
       self.init(
         .missingConfiguration,
@@ -68,6 +69,12 @@ extension Failure {
         hint: "the next mount does the rest")
     case .system(let errno, let operation): self.init(errno, doing: "\(vault): \(operation)")
     }
+  }
+
+  static func badPath(_ path: String) -> Failure {
+    Failure(
+      .usage, "the whole path of \(path) is not UTF-8",
+      hint: "rename the folder whose name is not")
   }
 
   /// What to do where the folder of a new vault can't be made.

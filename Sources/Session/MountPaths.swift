@@ -46,6 +46,7 @@ package enum MountPaths {
     MountTable.detachStale(at: guess)
     let whole: String
     do throws(Errno) { whole = try System.realPath(path) } catch {
+      if error == .illegalSequence { throw .badPath(path) }
       throw Failure(
         .badMountPoint, "the mount point \(path): \(error.description.lowercased())",
         hint: error == .noSuchFile ? "make it with `mkdir \(path)`" : nil)

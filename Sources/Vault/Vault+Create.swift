@@ -91,6 +91,9 @@ extension Vault {
       guard error == .noSuchFile else { throw .noFolder(error) }
       // A link that leads nowhere has the name, though nothing is there.
       if (try? System.linkStatus(at: path.withoutLastSlashes)) != nil { throw .noFolder(.exists) }
+      do throws(Errno) { _ = try System.realPath(path.pathParts.folder) } catch {
+        if error == .illegalSequence { throw .badPath }
+      }
       return
     }
     try checkEmpty(Vault(path: path).disk)

@@ -22,6 +22,7 @@ package final class Vault: Sendable {
   private static func folderError(_ errno: Errno) -> VaultError {
     switch errno {
     case .noSuchFile, .notDirectory: .noSuchVault
+    case .illegalSequence: .badPath
     default: .system(errno, operation: "open")
     }
   }

@@ -7,6 +7,8 @@ package import POSIX
 package indirect enum VaultError: Error, Hashable, Sendable {
   /// The folder for a new vault can't be made, or something else has its name.
   case noFolder(Errno)
+  /// A folder on the way to it has a name that is not UTF-8.
+  case badPath
   /// There is no folder, or none of a vault.
   case noSuchVault
   /// Data of a vault, and no configuration: never an occasion for a new vault.

@@ -60,4 +60,32 @@ struct SurroundingsTests {
     let again = try vault.sh("\(helper) -o 'remount,rw'", in: vault.scratch)
     #expect(again.status == 2 && again.output.contains("remount"), "\(again.output)")
   }
+
+  /// Not UTF-8, and so no path that Coffre could name; it must not take another one either.
+  @Test func aPathThatIsNotTextIsRefused() throws {
+    let vault = try Mounted(mounting: false)
+    try expectWorks(
+      vault,
+      """
+      expect() {
+        wanted=$1
+        shift
+        found=0
+        "$COFFRE" "$@" --password-file '\(vault.password)' 2> errors || found=$?
+        test $found = $wanted || { echo "$found, not $wanted:" "$@"; cat errors; exit 1; }
+        grep -q UTF-8 errors
+      }
+      bad=$(printf 'bad\\377')
+      expect 2 init "$bad"
+      test -z "$(ls -d bad* 2>/dev/null)"
+      mkdir -p "$bad/mount"
+      expect 2 mount vault "$bad/mount"
+      ln -s "$bad/mount" link
+      expect 2 mount vault link
+      expect 2 init "link/new"
+      ln -s "$bad" folder
+      expect 2 init folder
+      test "$(ls "$bad")" = mount && test -z "$(ls "$bad/mount")"
+      """)
+  }
 }
