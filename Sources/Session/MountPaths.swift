@@ -54,14 +54,27 @@ package enum MountPaths {
     if vault.containsPath(whole) || whole.containsPath(vault) {
       throw Failure(.nested, "the mount point and the vault are inside one another")
     }
-    if MountTable.isMountPoint(whole) {
-      throw Failure(
-        .inUse, "something is mounted at \(path)",
-        hint: MountTable.hasOurs(at: whole) ? "lock it first with `coffre lock \(path)`" : nil)
-    }
+    try checkNotMounted(whole, path)
     try checkEmpty(whole, path)
     waitForRelease(of: vault)
     return whole
+  }
+
+  private static func checkNotMounted(_ whole: String, _ path: String) throws(Failure) {
+    guard MountTable.isMountPoint(whole) else { return }
+    throw Failure(
+      .inUse, "something is mounted at \(path)",
+      hint: MountTable.hasOurs(at: whole) ? "lock it first with `coffre lock \(path)`" : nil)
+  }
+
+  /// Holds a mount point where nothing is mounted, so that no other process mounts there before
+  /// this one has; nil where folders can't be held.
+  static func claim(_ mountPoint: String) throws(Failure) -> FolderLock? {
+    try checkNotMounted(mountPoint, mountPoint)
+    let lock = try? FolderLock(mountPoint, patience: 10_000)
+    // Whoever held it has mounted there.
+    try checkNotMounted(mountPoint, mountPoint)
+    return lock
   }
 
   /// After an unmount, which is over as soon as the mount is gone, the process that served it may

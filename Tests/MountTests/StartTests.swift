@@ -137,4 +137,25 @@ struct StartTests {
       """, in: vault.scratch)
     #expect(outcome.status == 0, "\(outcome.output)")
   }
+
+  /// One of two gets the mount point; the other one is told, and hides nothing.
+  @Test func oneOfTwoGetsTheMountPoint() throws {
+    let (one, other) = (try Mounted(mounting: false), try Mounted(mounting: false))
+    for round in 1...5 {
+      let outcome = try one.sh(
+        """
+        mount() {
+          status=0
+          "$COFFRE" mount "$1" '\(one.mount)' --password-file '\(one.password)' || status=$?
+          echo $status > $2
+        }
+        mount '\(one.vault)' first & mount '\(other.vault)' second & wait
+        cat first second
+        grep -c ' \(one.mount) ' /proc/self/mountinfo
+        "$COFFRE" lock '\(one.mount)'
+        """, in: one.scratch)
+      let numbers = outcome.output.split(separator: "\n").compactMap { Int($0) }
+      #expect(numbers == [0, 11, 1] || numbers == [11, 0, 1], "round \(round): \(outcome.output)")
+    }
+  }
 }
