@@ -24,10 +24,10 @@ extension System {
     try send(file.rawValue, span)
   }
 
-  /// Writes text to standard output (1) or standard error (2). Nobody is told if that fails.
-  package static func print(_ text: String, to number: Int32) {
+  /// Writes text to standard output (1) or standard error (2).
+  package static func print(_ text: String, to number: Int32) throws(Errno) {
     let bytes = Array(text.utf8)
-    try? unsafe send(number, bytes.span.bytes)
+    try unsafe send(number, bytes.span.bytes)
   }
 
   private static func send(_ number: Int32, _ span: RawSpan) throws(Errno) {

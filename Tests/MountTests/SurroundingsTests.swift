@@ -88,4 +88,14 @@ struct SurroundingsTests {
       test "$(ls "$bad")" = mount && test -z "$(ls "$bad/mount")"
       """)
   }
+
+  /// What was not printed was not done.
+  @Test func resultsThatCannotBeWrittenAreAFailure() throws {
+    let vault = try Mounted(mounting: false)
+    for words in ["status", "status --json", "info vault", "help", "--version"] {
+      let outcome = try vault.sh("\"$COFFRE\" \(words) > /dev/full", in: vault.scratch)
+      #expect([14, 17].contains(outcome.status), "\(words): \(outcome.output)")
+      #expect(outcome.output.contains("standard output"), "\(words): \(outcome.output)")
+    }
+  }
 }
