@@ -45,4 +45,17 @@ import Testing
     #expect(ControlClient.look(at: [path], patience: 20).silent.first?.process == nil)
     withExtendedLifetime(listener) {}
   }
+
+  /// In /tmp, somebody else may have been first.
+  @Test func aFolderThatIsNotPrivateIsNamed() throws {
+    let path = folder.path("coffre-1")
+    try writeFile(path, [])
+    let missing = folder.path("missing/coffre")
+    let error = #expect(throws: Failure.self) {
+      _ = try RuntimeFolder.make(oneOf: [missing, path])
+    }
+    #expect(error?.message.contains(path) == true)
+    #expect(error?.hint?.contains("XDG_RUNTIME_DIR") == true)
+    #expect(try RuntimeFolder.make(oneOf: [path, folder.path("private")]).hasSuffix("private"))
+  }
 }
