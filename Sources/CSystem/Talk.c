@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <termios.h>
 #include <unistd.h>
@@ -24,11 +25,14 @@ static int address(const char *path, struct sockaddr_un *name) {
   return 0;
 }
 
-static int attach(const char *path, int listening) {
+static int attach(const char *path, int listening, int milliseconds) {
   struct sockaddr_un name;
   if (address(path, &name) != 0) return -1;
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
+  /* Also for a place in the queue of one that does not accept. */
+  struct timeval patience = {milliseconds / 1000, milliseconds % 1000 * 1000};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   int result = listening ? bind(fd, (struct sockaddr *)&name, sizeof name)
                          : connect(fd, (struct sockaddr *)&name, sizeof name);
   if (result == 0 && listening) result = listen(fd, 16);
@@ -39,8 +43,8 @@ static int attach(const char *path, int listening) {
   return -1;
 }
 
-int coffre_listen(const char *path) { return attach(path, 1); }
-int coffre_connect(const char *path) { return attach(path, 0); }
+int coffre_listen(const char *path) { return attach(path, 1, 0); }
+int coffre_connect(const char *path, int milliseconds) { return attach(path, 0, milliseconds); }
 
 int coffre_poll(int fd, int milliseconds) {
   struct pollfd item = {fd, POLLIN, 0};

@@ -32,7 +32,7 @@ package struct Arguments: Hashable, Sendable {
         positional += rest
         return
       }
-      guard word.hasPrefix("-"), word != "-" else {
+      guard word.utf8.first == UInt8(ascii: "-"), word != "-" else {
         positional.append(word)
         continue
       }
@@ -46,12 +46,15 @@ package struct Arguments: Hashable, Sendable {
 
   /// The option's own part of a word, and the value attached to it.
   private static func split(_ word: String) -> (String, String?) {
-    if word.hasPrefix("--") {
-      guard let equals = word.firstIndex(of: "=") else { return (word, nil) }
-      return (String(word[..<equals]), String(word[word.index(after: equals)...]))
+    // A value may begin with an accent, which Swift takes for a part of what is before it.
+    let scalars = word.unicodeScalars
+    if word.utf8.starts(with: "--".utf8) {
+      guard let equals = scalars.firstIndex(of: "=") else { return (word, nil) }
+      let value = scalars[scalars.index(after: equals)...]
+      return (String(Substring(scalars[..<equals])), String(Substring(value)))
     }
-    let value = word.dropFirst(2)
-    return (String(word.prefix(2)), value.isEmpty ? nil : String(value))
+    let value = scalars.dropFirst(2)
+    return (String(Substring(scalars.prefix(2))), value.isEmpty ? nil : String(Substring(value)))
   }
 
   private mutating func take(

@@ -39,8 +39,7 @@ enum MountCommand {
   private static func settings(_ arguments: Arguments) throws(Failure) -> MountSettings {
     let path = arguments.positional[0]
     var settings = MountSettings(vault: path, mountPoint: arguments.positional[1])
-    try settings.take(
-      arguments.all("o").flatMap { $0.split(separator: ",").map { String($0) } })
+    try settings.take(arguments.all("o").flatMap { $0.parts(between: ",") })
     if arguments.has("read-only") { settings.readOnly = true }
     if arguments.has("allow-other") { settings.allowOther = true }
     settings.acceptOlder = arguments.has("accept-older")
@@ -55,17 +54,30 @@ enum MountCommand {
       mountPoint: settings.mountPoint, vault: settings.vault)
     do throws(VaultError) {
       try Vault(path: settings.vault).checkFree(exclusive: !settings.readOnly)
-    } catch { throw Failure(error, vault: path) }
+    } catch {
+      let failure = Failure(error, vault: path)
+      guard !settings.readOnly, isForReading(error) else { throw failure }
+      throw Failure(failure.code, failure.message, hint: "it may be read: see --read-only")
+    }
     return settings
+  }
+
+  /// Whether a vault can't be written where it is.
+  private static func isForReading(_ error: VaultError) -> Bool {
+    switch error {
+    case .system(let errno, _): errno == .readOnly || errno == .accessDenied
+    default: false
+    }
   }
 }
 
 enum LockCommand {
   static func run(_ arguments: Arguments) throws(Failure) {
     let path = arguments.positional[0]
-    let found = ControlClient.mounts(at: path)
+    let found = try ControlClient.mounts(at: path)
     guard !found.isEmpty else {
       if MountPaths.clearDead(path) { return }
+      if let failure = MountPaths.unreachable(path) { throw failure }
       throw Failure(.notMounted, "\(path) is not mounted", hint: "see `coffre status`")
     }
     for mount in found { try ControlClient.lock(mount) }
@@ -84,7 +96,7 @@ enum PasswdCommand {
     } catch { throw Failure(error, vault: path) }
     let old = try oldSource.read("Password for the vault", twice: false)
     let new = try newSource.read("New password", twice: true)
-    if let mounted = ControlClient.mounts(at: vault.path).first {
+    if let mounted = try ControlClient.mounts(at: vault.path).first {
       try ControlClient.changePassword(mounted, old: old, new: new)
     } else {
       do throws(VaultError) { try vault.changePassword(old: old, new: new) } catch {

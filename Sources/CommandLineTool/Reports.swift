@@ -4,11 +4,19 @@ import Vault
 
 enum StatusCommand {
   static func run(_ arguments: Arguments) throws(Failure) {
-    let mounts = ControlClient.mounts().map(\.status)
+    let sight = ControlClient.look()
+    let mounts = sight.mounts.map(\.status)
     if arguments.has("json") {
-      return Output.line(JSON.array(mounts.map(json)).text)
+      Output.line(JSON.array(mounts.map(json)).text)
+    } else if mounts.isEmpty && sight.silent.isEmpty {
+      Output.line("no vault is mounted")
+    } else {
+      list(mounts)
     }
-    if mounts.isEmpty { return Output.line("no vault is mounted") }
+    if let silent = sight.silent.first { throw silent.failure }
+  }
+
+  private static func list(_ mounts: [MountStatus]) {
     for mount in mounts {
       Output.line("\(mount.vault) on \(mount.mountPoint)\(mount.readOnly ? ", read-only" : "")")
       let mounted = UInt64(max(0, Clock.realtime.seconds - mount.since))
@@ -51,7 +59,7 @@ enum InfoCommand {
       vault = try Vault(path: path)
       information = try vault.information()
     } catch { throw Failure(error, vault: path) }
-    let mounted = ControlClient.mounts(at: vault.path).map(\.status.mountPoint)
+    let mounted = try ControlClient.mounts(at: vault.path).map(\.status.mountPoint)
     if arguments.has("json") {
       return Output.line(json(vault.path, information, mounted).text)
     }

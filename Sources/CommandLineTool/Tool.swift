@@ -10,7 +10,11 @@ package enum Tool {
     do throws(Errno) { try System.settle() } catch { System.exit(ExitCode.systemError.rawValue) }
     System.forbidDumps()
     System.keepFilesPrivate()
-    let words = System.arguments
+    guard let words = System.arguments else {
+      let failure = Failure(.usage, "a word of the command line is not UTF-8")
+      Output.failure(failure)
+      System.exit(failure.code.rawValue)
+    }
     switch words.first {
     case Launcher.superviseVerb where words.count == 2: Supervisor.run(mountPoint: words[1])
     case Launcher.daemonVerb where words.count == 1: Daemon.run()
@@ -18,6 +22,7 @@ package enum Tool {
     }
     do throws(Failure) {
       try run(words)
+      try Output.check()
       System.exit(ExitCode.success.rawValue)
     } catch {
       Output.failure(error)
@@ -54,13 +59,33 @@ package enum Tool {
 
 /// What goes to the terminal. Results go to standard output, all else to standard error.
 enum Output {
-  static func line(_ text: String) { System.print(text + "\n", to: 1) }
-  static func text(_ text: String) { System.print(text, to: 1) }
-  static func note(_ text: String) { System.print("coffre: \(text)\n", to: 2) }
-  static func warning(_ text: String) { System.print("coffre: warning: \(text)\n", to: 2) }
+  private static let problem = Lock<Errno?>(nil)
+
+  static func line(_ line: String) { text(line + "\n") }
+
+  static func text(_ text: String) {
+    do throws(Errno) { try System.print(text, to: 1) } catch {
+      let failure = error
+      problem.withLock { $0 = failure }
+    }
+  }
+
+  /// Throws if a result was not written: whoever reads it would take it for whole.
+  static func check() throws(Failure) {
+    guard let errno = problem.withLock({ $0 }) else { return }
+    throw Failure(errno, doing: "standard output")
+  }
+
+  static func note(_ text: String) { tell("", text) }
+  static func warning(_ text: String) { tell("warning: ", text) }
 
   static func failure(_ failure: Failure) {
-    System.print("coffre: error: \(failure.message)\n", to: 2)
-    if let hint = failure.hint { System.print("coffre: hint: \(hint)\n", to: 2) }
+    tell("error: ", failure.message)
+    if let hint = failure.hint { tell("hint: ", hint) }
+  }
+
+  /// Nobody is told if that fails.
+  private static func tell(_ kind: String, _ text: String) {
+    try? System.print("coffre: \(kind)\(text)\n", to: 2)
   }
 }

@@ -74,7 +74,8 @@ package final class PosixDisk: Disk {
   }
 
   /// Holds the vault's `lock` file, flock(2), until the returned token is released. EAGAIN if
-  /// another process holds it. The file is never replaced.
+  /// another process holds it. The file is never replaced. Where none can be made, nobody writes,
+  /// and a reader needs no lock.
   package func lock(exclusive: Bool) throws(DiskError) -> VaultLock {
     try attempt("flock", "lock") { () throws(Errno) in
       let descriptor: Descriptor
@@ -83,7 +84,15 @@ package final class PosixDisk: Disk {
           "lock", in: folder, [.readWrite, .create, .noFollow, .nonBlocking])
       } catch {
         guard !exclusive, error == .readOnly || error == .accessDenied else { throw error }
-        descriptor = try System.open("lock", in: folder, [.noFollow, .nonBlocking])
+        let refusal = error
+        do throws(Errno) {
+          descriptor = try System.open("lock", in: folder, [.noFollow, .nonBlocking])
+        } catch {
+          guard error == .noSuchFile else { throw error }
+          // A folder that others may write is another matter than a medium that nobody can.
+          guard refusal == .readOnly else { throw refusal }
+          return VaultLock(nil)
+        }
       }
       guard try System.status(of: descriptor).isRegular else { throw .invalid }
       try System.lock(descriptor, exclusive: exclusive)
@@ -138,8 +147,8 @@ package final class PosixDisk: Disk {
 
 /// Keeps the vault locked while it lives.
 package final class VaultLock: Sendable {
-  private let descriptor: Descriptor
-  init(_ descriptor: consuming Descriptor) { self.descriptor = descriptor }
+  private let descriptor: Descriptor?
+  init(_ descriptor: consuming Descriptor?) { self.descriptor = descriptor }
 }
 
 /// A regular file of the vault.

@@ -40,6 +40,7 @@ package struct Errno: RawRepresentable, Error, Hashable, Sendable {
   package static let noAddress = Errno(rawValue: ENXIO)
   package static let stale = Errno(rawValue: ESTALE)
   package static let overQuota = Errno(rawValue: EDQUOT)
+  package static let illegalSequence = Errno(rawValue: EILSEQ)
   package static let tooBig = Errno(rawValue: E2BIG)
 
   /// The system's own sentence for the number, strerror(3).

@@ -3,11 +3,12 @@ import Glibc
 
 /// What is done to a path as a whole, before anything is opened.
 extension System {
-  /// The absolute path without links, realpath(3).
+  /// The absolute path without links, realpath(3). EILSEQ if it is not UTF-8.
   package static func realPath(_ path: String) throws(Errno) -> String {
     guard let found = unsafe realpath(path, nil) else { throw .current }
     defer { unsafe free(found) }
-    return unsafe String(cString: found)
+    guard let path = unsafe String(validatingCString: found) else { throw .illegalSequence }
+    return path
   }
 
   package static func makeDirectory(_ path: String, mode: UInt32) throws(Errno) {
@@ -49,6 +50,6 @@ extension System {
     guard let entry = unsafe getpwuid(getuid()), let home = unsafe entry.pointee.pw_dir else {
       return nil
     }
-    return unsafe String(cString: home)
+    return unsafe String(validatingCString: home)
   }
 }

@@ -61,12 +61,23 @@ extension System {
   package static var userNumber: UInt32 { geteuid() }
   package static var groupNumber: UInt32 { getegid() }
 
-  /// The words after the program's name.
-  package static var arguments: [String] { Array(CommandLine.arguments.dropFirst()) }
+  /// The words after the program's name; nil if one of them is not UTF-8. None is repaired: it
+  /// would be another file's name.
+  package static var arguments: [String]? {
+    var words: [String] = []
+    for index in 1..<max(1, Int(CommandLine.argc)) {
+      guard let word = unsafe CommandLine.unsafeArgv[index],
+        let text = unsafe String(validatingCString: word)
+      else { return nil }
+      words.append(text)
+    }
+    return words
+  }
 
+  /// Nil also for what is not UTF-8.
   package static func environment(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }
-    return unsafe String(cString: value)
+    return unsafe String(validatingCString: value)
   }
 
   package static func setEnvironment(_ name: String, _ value: String) {

@@ -24,10 +24,10 @@ extension System {
     try send(file.rawValue, span)
   }
 
-  /// Writes text to standard output (1) or standard error (2). Nobody is told if that fails.
-  package static func print(_ text: String, to number: Int32) {
+  /// Writes text to standard output (1) or standard error (2).
+  package static func print(_ text: String, to number: Int32) throws(Errno) {
     let bytes = Array(text.utf8)
-    try? unsafe send(number, bytes.span.bytes)
+    try unsafe send(number, bytes.span.bytes)
   }
 
   private static func send(_ number: Int32, _ span: RawSpan) throws(Errno) {
@@ -108,8 +108,10 @@ extension System {
     Descriptor(owning: Int32(try check { Int(unsafe coffre_listen(path)) }))
   }
 
-  package static func connect(to path: String) throws(Errno) -> Descriptor {
-    Descriptor(owning: Int32(try check { Int(unsafe coffre_connect(path)) }))
+  /// EAGAIN if there is no room for a connection within `patience` milliseconds: whoever listens
+  /// does not accept any.
+  package static func connect(to path: String, patience: Int32) throws(Errno) -> Descriptor {
+    Descriptor(owning: Int32(try check { Int(unsafe coffre_connect(path, patience)) }))
   }
 
   package static func accept(_ listener: borrowing Descriptor) throws(Errno) -> Descriptor {

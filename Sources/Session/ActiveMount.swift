@@ -33,14 +33,24 @@ final class ActiveMount: Sendable {
       default: options.extra.append(option)
       }
     }
-    do throws(MountError) {
-      session = try MountSession(
-        volume: vault.volume, mountPoint: settings.mountPoint, options: options)
+    do throws(Failure) {
+      session = try Self.mount(vault.volume, settings.mountPoint, options)
     } catch {
       // Nothing was written; what close can't say is told by the next mount.
       try? vault.close()
-      throw Failure(error, mountPoint: settings.mountPoint)
+      throw error
     }
+  }
+
+  /// Mounts where nothing is mounted: another process may be at it, so one at a time.
+  private static func mount(
+    _ volume: Volume, _ mountPoint: String, _ options: MountOptions
+  ) throws(Failure) -> MountSession {
+    let lock = try MountPaths.claim(mountPoint)
+    defer { withExtendedLifetime(lock) {} }
+    do throws(MountError) {
+      return try MountSession(volume: volume, mountPoint: mountPoint, options: options)
+    } catch { throw Failure(error, mountPoint: mountPoint) }
   }
 
   /// Serves until the mount is gone, whoever takes it away; the vault is closed then. Throws if it

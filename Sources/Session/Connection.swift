@@ -11,6 +11,14 @@ final class Connection: Sendable {
   /// Who is at the other end of a socket.
   func peer() throws(Errno) -> Peer { try System.peer(of: descriptor) }
 
+  /// Whether the other side has closed it, with nothing left to read.
+  var hasEnded: Bool {
+    guard System.waitForInput(descriptor, milliseconds: 0) else { return false }
+    let byte = Buffer(count: 1)
+    var span = byte.mutableBytes(in: 0..<1)
+    return (try? System.receive(descriptor, into: &span)) != 1
+  }
+
   func send(_ message: Message) throws(Errno) {
     try System.send(descriptor, Buffer(message.line).bytes)
   }

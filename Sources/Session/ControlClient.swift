@@ -1,5 +1,6 @@
 package import Crypto
 import POSIX
+import Vault
 
 /// Finds the mounts of this user and asks them.
 package enum ControlClient {
@@ -9,29 +10,83 @@ package enum ControlClient {
     let socket: String
   }
 
-  /// Every mount there is; sockets of killed processes are removed on the way.
-  package static func mounts() -> [Found] {
-    RuntimeFolder.sockets().compactMap { path in
-      if ControlSocket.isStale(path) {
-        try? System.remove(path)
-        return nil
-      }
-      guard let connection = connect(path), (try? connection.send(Message("status"))) != nil,
-        let reply = connection.receive(patience: 5000), let status = MountStatus(reply)
-      else { return nil }
-      return Found(status: status, socket: path)
+  /// A mount whose process does not answer, such as one that was stopped.
+  package struct Silent: Hashable, Sendable {
+    /// The vault's id.
+    let identifier: String
+    /// Nil if not even a connection is to be had.
+    let process: Int32?
+
+    package var failure: Failure {
+      let process = process.map { "process \($0)" } ?? "its process"
+      return Failure(
+        .systemError, "a vault is mounted, but \(process) does not answer",
+        hint: "is it stopped, or does it wait for a disk?")
     }
   }
 
-  /// The mount of a vault or at a mount point; a path in any spelling.
-  package static func mounts(at path: String) -> [Found] {
+  /// All mounts of this user.
+  package struct Sight: Sendable {
+    package fileprivate(set) var mounts: [Found] = []
+    package fileprivate(set) var silent: [Silent] = []
+  }
+
+  /// Looks at every mount there is; sockets of killed processes are removed on the way.
+  package static func look() -> Sight { look(at: RuntimeFolder.sockets()) }
+
+  static func look(at sockets: [String], patience: Int32 = 5000) -> Sight {
+    var sight = Sight()
+    for path in sockets {
+      let connection: Connection
+      do throws(Errno) { connection = try connect(path, patience) } catch {
+        if error == .refused {
+          ControlSocket.removeIfStale(path)
+        } else if error == .tryAgain {
+          sight.silent.append(Silent(identifier: ControlSocket.identifier(path), process: nil))
+        }
+        continue
+      }
+      guard (try? connection.send(Message("status"))) != nil else { continue }
+      if let reply = connection.receive(patience: patience) {
+        guard let status = MountStatus(reply) else { continue }
+        sight.mounts.append(Found(status: status, socket: path))
+      } else if !connection.hasEnded {
+        let process = try? connection.peer().process
+        sight.silent.append(Silent(identifier: ControlSocket.identifier(path), process: process))
+      }
+    }
+    return sight
+  }
+
+  /// The mounts of a vault or at a mount point; a path in any spelling. Throws if there is one that
+  /// does not answer and may be meant.
+  package static func mounts(at path: String) throws(Failure) -> [Found] {
+    let sight = look()
     let whole = MountPaths.resolved(path)
-    return mounts().filter { $0.status.vault == whole || $0.status.mountPoint == whole }
+    let named = sight.mounts.filter {
+      $0.status.vault.hasSameBytes(as: whole) || $0.status.mountPoint.hasSameBytes(as: whole)
+    }
+    if !named.isEmpty { return named }
+    let identifier = sight.isEmpty ? nil : (try? Vault(path: whole).information())?.identifier
+    let same = sight.mounts.filter {
+      $0.status.identifier == identifier && isSameFolder($0.status.vault, whole)
+    }
+    guard same.isEmpty, let silent = sight.silent.first else { return same }
+    if identifier == silent.identifier || MountPaths.isOurs(whole) { throw silent.failure }
+    return []
+  }
+
+  /// Whether a vault is the one a mount has open, seen by another path or moved; a copy of it has
+  /// the same id and is another one.
+  private static func isSameFolder(_ mounted: String, _ path: String) -> Bool {
+    guard let one = try? System.status(at: mounted) else { return true }
+    guard let other = try? System.status(at: path) else { return false }
+    return one.device == other.device && one.inode == other.inode
   }
 
   /// Locks a mount; returns when its process is gone.
   package static func lock(_ found: Found) throws(Failure) {
-    guard let connection = connect(found.socket) else { return }
+    guard let connection = try? connect(found.socket) else { return }
     try ask(connection, Message("lock"))
     connection.waitForEnd()
   }
@@ -40,7 +95,7 @@ package enum ControlClient {
   package static func changePassword(
     _ found: Found, old: borrowing SecretBytes, new: borrowing SecretBytes
   ) throws(Failure) {
-    guard let connection = connect(found.socket) else {
+    guard let connection = try? connect(found.socket) else {
       throw Failure(.notMounted, "the vault was locked in the meantime")
     }
     do throws(Errno) {
@@ -64,12 +119,17 @@ package enum ControlClient {
     if let failure = reply.failure { throw failure }
   }
 
-  private static func connect(_ path: String) -> Connection? {
+  private static func connect(
+    _ path: String, _ patience: Int32 = 5000
+  ) throws(Errno) -> Connection {
     System.ignorePipeSignal()
-    guard let descriptor = try? System.connect(to: path) else { return nil }
-    let connection = Connection(descriptor)
+    let connection = Connection(try System.connect(to: path, patience: patience))
     // A socket somebody else put there would get a password.
-    guard let peer = try? connection.peer(), peer.user == System.userNumber else { return nil }
+    guard try connection.peer().user == System.userNumber else { throw .accessDenied }
     return connection
   }
+}
+
+extension ControlClient.Sight {
+  fileprivate var isEmpty: Bool { mounts.isEmpty && silent.isEmpty }
 }

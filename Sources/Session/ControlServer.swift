@@ -6,8 +6,16 @@ import Vault
 final class ControlServer: Sendable {
   private let mount: ActiveMount
   private let socket: ControlSocket
-  /// Answers under way; the process ends after them.
-  private let answering = Monitor(0)
+  private let work = Monitor(Work())
+
+  private struct Work {
+    var connections = 0
+    /// Requests that are read and not yet answered.
+    var answers = 0
+  }
+
+  /// More wait to be accepted.
+  private static let mostConnections = 64
 
   init(_ mount: ActiveMount) throws(Failure) {
     self.mount = mount
@@ -19,13 +27,21 @@ final class ControlServer: Sendable {
   func start() throws(Failure) {
     do throws(Errno) {
       try Thread.start("coffre-control") { [self] in
-        while let connection = try? socket.accept() {
-          answering.withLock { $0 += 1 }
+        while true {
+          let connection: Connection
+          do throws(Errno) { connection = try socket.accept() } catch {
+            // Too many descriptors, or no memory: that passes, and nobody else would take over.
+            Clock.sleep(nanoseconds: 100_000_000)
+            continue
+          }
+          work.withLock(when: { $0.connections < Self.mostConnections }, timeout: nil) {
+            $0.connections += 1
+          }
           let started = try? Thread.start("coffre-answer") { [self] in
             answer(connection)
-            answering.withLock { $0 -= 1 }
+            work.withLock { $0.connections -= 1 }
           }
-          if started == nil { answering.withLock { $0 -= 1 } }
+          if started == nil { work.withLock { $0.connections -= 1 } }
         }
       }
     } catch { throw Failure(error, doing: "control socket") }
@@ -34,13 +50,17 @@ final class ControlServer: Sendable {
   /// Nobody finds the mount any more.
   func close() { socket.remove() }
 
-  /// Lets answers under way get out.
+  /// Lets answers under way get out. A connection without a request is not waited for, but for one
+  /// that is on its way.
   func waitForAnswers() {
-    answering.withLock(when: { $0 == 0 }, timeout: 5_000_000_000) { _ in }
+    work.withLock(when: { $0.connections == 0 }, timeout: 100_000_000) { _ in }
+    work.withLock(when: { $0.answers == 0 }, timeout: 5_000_000_000) { _ in }
   }
 
   private func answer(_ connection: Connection) {
     guard let request = connection.receive(patience: 5000) else { return }
+    work.withLock { $0.answers += 1 }
+    defer { work.withLock { $0.answers -= 1 } }
     switch request.verb {
     case "status": try? connection.send(mount.status.message)
     case "lock": try? connection.send(lock())

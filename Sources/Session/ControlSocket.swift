@@ -12,7 +12,15 @@ final class ControlSocket: Sendable {
   }
 
   static func open(vault identifier: String) throws(Failure) -> ControlSocket {
-    let folder = try RuntimeFolder.make()
+    try open(vault: identifier, in: RuntimeFolder.make())
+  }
+
+  static func open(vault identifier: String, in folder: String) throws(Failure) -> ControlSocket {
+    let lock: FolderLock
+    do throws(Errno) { lock = try FolderLock(folder, patience: 5000) } catch {
+      throw Failure(error, doing: "control socket")
+    }
+    defer { withExtendedLifetime(lock) {} }
     for number in 1...64 {
       let path = folder + "/" + identifier + (number == 1 ? "" : "-\(number)") + ".sock"
       if isStale(path) { try? System.remove(path) }
@@ -25,10 +33,27 @@ final class ControlSocket: Sendable {
     throw Failure(.inUse, "the vault is mounted too often")
   }
 
+  /// The id of the vault a socket is for.
+  static func identifier(_ path: String) -> String {
+    let name = path.utf8.split(separator: UInt8(ascii: "/")).last ?? path.utf8[...]
+    let end = name.firstIndex { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
+    return String(decoding: name[..<(end ?? name.endIndex)], as: UTF8.self)
+  }
+
+  /// Removes what a killed process left. A socket in the making looks the same, so it is done only
+  /// while nobody makes one.
+  static func removeIfStale(_ path: String) {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")),
+      let lock = try? FolderLock(String(path[..<slash]), patience: 1000)
+    else { return }
+    if isStale(path) { try? System.remove(path) }
+    withExtendedLifetime(lock) {}
+  }
+
   /// Left behind by a process that was killed.
-  static func isStale(_ path: String) -> Bool {
+  private static func isStale(_ path: String) -> Bool {
     do throws(Errno) {
-      _ = try System.connect(to: path)
+      _ = try System.connect(to: path, patience: 1)
       return false
     } catch { return error == .refused }
   }

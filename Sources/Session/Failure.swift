@@ -29,6 +29,7 @@ extension Failure {
       self.init(
         .systemError, "the folder \(vault) can't be made: \(errno.description.lowercased())",
         hint: Self.hint(errno))
+    case .badPath: self = Self.badPath(vault)
     case .missingConfiguration:
       self.init(
         .missingConfiguration,
@@ -60,8 +61,20 @@ extension Failure {
     case .noSpace: self.init(.noSpace, "no space left where the vault is")
     case .outOfMemory: self.init(.systemError, "not enough memory to try the password (64 MiB)")
     case .readOnly: self.init(.systemError, "the vault is mounted read-only")
+    case .locked: self.init(.notMounted, "the vault was locked in the meantime")
+    case .passwordChanged(let error):
+      let reason = Failure(error, vault: vault)
+      self.init(
+        reason.code, "the password is changed, the new one holds; but then: \(reason.message)",
+        hint: "the next mount does the rest")
     case .system(let errno, let operation): self.init(errno, doing: "\(vault): \(operation)")
     }
+  }
+
+  static func badPath(_ path: String) -> Failure {
+    Failure(
+      .usage, "the whole path of \(path) is not UTF-8",
+      hint: "rename the folder whose name is not")
   }
 
   /// What to do where the folder of a new vault can't be made.

@@ -1,3 +1,5 @@
+import POSIX
+
 /// An option of `-o`, as mount(8) and fuse(8) name them.
 ///
 /// Each is known by name, for libfuse does not tell which one it refuses.
@@ -11,8 +13,8 @@ enum MountOption {
   case unknown
 
   init(_ option: String) {
-    let name = option.split(separator: "=", maxSplits: 1).first.map { String($0) } ?? option
-    if let found = Self.named[name], found.takesValue == option.contains("=") {
+    let name = option.parts(between: "=").first ?? option
+    if let found = Self.named[name], found.takesValue == option.unicodeScalars.contains("=") {
       self = found.option
     } else if name.hasPrefix("x-") || name.hasPrefix("X-") {
       self = .idle

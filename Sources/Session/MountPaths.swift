@@ -7,13 +7,32 @@ package enum MountPaths {
   /// The absolute path without links; of a mount that does not answer, as far as that goes.
   static func resolved(_ path: String) -> String {
     if let whole = try? System.realPath(path) { return whole }
-    var trimmed = Substring(path)
-    while trimmed.count > 1, trimmed.hasSuffix("/") { trimmed.removeLast() }
-    let slash = trimmed.lastIndex(of: "/")
-    let parent = slash.map { $0 == trimmed.startIndex ? "/" : String(trimmed[..<$0]) } ?? "."
-    let name = slash.map { trimmed[trimmed.index(after: $0)...] } ?? trimmed
-    guard let folder = try? System.realPath(parent) else { return path }
-    return (folder == "/" ? "" : folder) + "/" + name
+    let parts = path.pathParts
+    guard let folder = try? System.realPath(parts.folder) else { return path }
+    return (folder == "/" ? "" : folder) + "/" + parts.name
+  }
+
+  /// Whether Coffre has a mount right there.
+  static func isOurs(_ path: String) -> Bool { MountTable.hasOurs(at: path) }
+
+  /// Why a mount that `lock` does not find can't be locked; nil if there is none at that path, and
+  /// no vault that is open.
+  package static func unreachable(_ path: String) -> Failure? {
+    if isOurs(resolved(path)) {
+      return Failure(
+        .busy, "\(path) is mounted by another user or session, whose process can't be reached",
+        hint: "lock it there, or unmount it with `umount` or `fusermount3 -u`")
+    }
+    guard let vault = try? Vault(path: path), (try? vault.information()) != nil else { return nil }
+    do throws(VaultError) {
+      try vault.checkFree(exclusive: true)
+      return nil
+    } catch {
+      guard error == .inUse else { return nil }
+      return Failure(
+        .busy, "\(path) is in use by a process that can't be reached",
+        hint: "was it mounted by another user or session?")
+    }
   }
 
   /// Takes away a dead mount of ours at a path; false if there is none.
@@ -27,21 +46,35 @@ package enum MountPaths {
     MountTable.detachStale(at: guess)
     let whole: String
     do throws(Errno) { whole = try System.realPath(path) } catch {
+      if error == .illegalSequence { throw .badPath(path) }
       throw Failure(
         .badMountPoint, "the mount point \(path): \(error.description.lowercased())",
         hint: error == .noSuchFile ? "make it with `mkdir \(path)`" : nil)
     }
-    if contains(vault, whole) || contains(whole, vault) {
+    if vault.containsPath(whole) || whole.containsPath(vault) {
       throw Failure(.nested, "the mount point and the vault are inside one another")
     }
-    if MountTable.isMountPoint(whole) {
-      throw Failure(
-        .inUse, "something is mounted at \(path)",
-        hint: MountTable.hasOurs(at: whole) ? "lock it first with `coffre lock \(path)`" : nil)
-    }
+    try checkNotMounted(whole, path)
     try checkEmpty(whole, path)
     waitForRelease(of: vault)
     return whole
+  }
+
+  private static func checkNotMounted(_ whole: String, _ path: String) throws(Failure) {
+    guard MountTable.isMountPoint(whole) else { return }
+    throw Failure(
+      .inUse, "something is mounted at \(path)",
+      hint: MountTable.hasOurs(at: whole) ? "lock it first with `coffre lock \(path)`" : nil)
+  }
+
+  /// Holds a mount point where nothing is mounted, so that no other process mounts there before
+  /// this one has; nil where folders can't be held.
+  static func claim(_ mountPoint: String) throws(Failure) -> FolderLock? {
+    try checkNotMounted(mountPoint, mountPoint)
+    let lock = try? FolderLock(mountPoint, patience: 10_000)
+    // Whoever held it has mounted there.
+    try checkNotMounted(mountPoint, mountPoint)
+    return lock
   }
 
   /// After an unmount, which is over as soon as the mount is gone, the process that served it may
@@ -50,7 +83,8 @@ package enum MountPaths {
   private static func waitForRelease(of vault: String) {
     let start = Clock.boottime
     while isHeld(vault) {
-      let mounts = ControlClient.mounts(at: vault)
+      // One that does not answer is not waited for either.
+      guard let mounts = try? ControlClient.mounts(at: vault) else { return }
       if mounts.contains(where: { MountTable.isMountPoint($0.status.mountPoint) }) { return }
       let patience: UInt64 = mounts.isEmpty ? 5_000_000_000 : 60_000_000_000
       guard Clock.boottime < start + patience else { return }
@@ -78,10 +112,5 @@ package enum MountPaths {
         .badMountPoint, "the mount point \(path) is not empty",
         hint: "what is in it would be hidden; give an empty folder")
     }
-  }
-
-  /// Whether a path is another one or inside of it.
-  static func contains(_ outer: String, _ inner: String) -> Bool {
-    outer == inner || outer == "/" || inner.hasPrefix(outer + "/")
   }
 }

@@ -1,3 +1,5 @@
+import POSIX
+
 /// What `coffre mount` was asked for, with absolute paths.
 package struct MountSettings: Hashable, Sendable {
   package var vault: String
@@ -39,6 +41,6 @@ extension MountSettings {
     allowOther = message["allow-other"] == "yes"
     acceptOlder = message["accept-older"] == "yes"
     lockAfter = message["lock-after"].flatMap { UInt64($0) }
-    extra = (message["options"] ?? "").split(separator: "\n").map { String($0) }
+    extra = (message["options"] ?? "").parts(between: "\n")
   }
 }

@@ -6,7 +6,9 @@ extension MountTable {
   /// Whether Coffre has a mount right there.
   static func hasOurs(at path: String) -> Bool { uppermost(at: path)?.type == "fuse.coffre" }
 
-  static func isMountPoint(_ path: String) -> Bool { entries().contains { $0.mountPoint == path } }
+  static func isMountPoint(_ path: String) -> Bool {
+    entries().contains { $0.mountPoint.hasSameBytes(as: path) }
+  }
 
   /// Whether a mount of ours is there whose process is gone: nothing can be asked of it any more.
   static func isStale(at path: String) -> Bool {

@@ -21,13 +21,20 @@ enum RuntimeFolder {
   }
 
   /// The first that is there or can be made.
-  static func make() throws(Failure) -> String {
+  static func make() throws(Failure) -> String { try make(oneOf: candidates) }
+
+  static func make(oneOf candidates: [String]) throws(Failure) -> String {
     for path in candidates {
       try? System.makeDirectory(path, mode: 0o700)
       // A socket's path has at most 107 bytes: `/`, 32 digits, a number, `.sock`.
       if isOurs(path), path.utf8.count < 64 { return path }
     }
-    throw Failure(.systemError, "no folder for the control socket can be made")
+    let taken = candidates.last { (try? System.linkStatus(at: $0)) != nil && !isOurs($0) }
+    throw Failure(
+      .systemError,
+      taken.map { "\($0) is not a private folder of this user, so no control socket can be made" }
+        ?? "no folder for the control socket can be made",
+      hint: "set XDG_RUNTIME_DIR to a private folder of yours with a short path")
   }
 
   /// The sockets there are, live or stale.

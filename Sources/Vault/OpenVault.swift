@@ -12,8 +12,9 @@ package final class OpenVault: Sendable {
   package let volume: Volume
   private let isReadOnly: Bool
   private let lock: Lock<VaultLock?>
-  /// One change of the configuration at a time: requests come from several threads.
-  private let changing = Lock(())
+  /// Whether it is closed. Held by a change of the configuration: there is one at a time, and the
+  /// vault is not closed in the midst of it.
+  private let isClosed = Lock(false)
 
   fileprivate init(
     _ vault: Vault, _ information: VaultInformation, _ volume: Volume, isReadOnly: Bool,
@@ -41,16 +42,19 @@ package final class OpenVault: Sendable {
     old: borrowing SecretBytes, new: borrowing SecretBytes
   ) throws(VaultError) {
     guard !isReadOnly else { throw .readOnly }
-    try changing.withLock { (_) throws(VaultError) in
+    try isClosed.withLock { (isClosed) throws(VaultError) in
+      guard !isClosed else { throw .locked }
       let generation = try vault.configuration.changePassword(old: old, new: new)
       do throws(EngineError) { try volume.noteConfiguration(generation: generation) } catch {
-        throw VaultError(error)
+        throw .passwordChanged(but: VaultError(error))
       }
     }
   }
 
   /// Writes everything, wipes the keys and lets the vault go, whether or not the writing went well.
+  /// A change of the password that is under way ends first.
   package func close() throws(VolumeError) {
+    isClosed.withLock { $0 = true }
     defer { lock.withLock { $0 = nil } }
     try volume.close()
   }

@@ -52,7 +52,12 @@ extension ConfigurationFiles {
     configuration.slots[unlocked.slot] = try KeySlots.seal(
       unlocked.master, password: new, in: configuration, at: unlocked.slot)
     configuration.mac = KeySlots.mac(of: configuration, unlocked.master)
-    try write(configuration)
+    do throws(VaultError) { try write(configuration) } catch {
+      // The newest copy counts.
+      let found = try? read()
+      guard found?.copies.first == configuration else { throw error }
+      throw .passwordChanged(but: error)
+    }
     return configuration.generation
   }
 }

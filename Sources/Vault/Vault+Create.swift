@@ -90,7 +90,10 @@ extension Vault {
     } catch {
       guard error == .noSuchFile else { throw .noFolder(error) }
       // A link that leads nowhere has the name, though nothing is there.
-      if (try? System.linkStatus(at: trimmed(path))) != nil { throw .noFolder(.exists) }
+      if (try? System.linkStatus(at: path.withoutLastSlashes)) != nil { throw .noFolder(.exists) }
+      do throws(Errno) { _ = try System.realPath(path.pathParts.folder) } catch {
+        if error == .illegalSequence { throw .badPath }
+      }
       return
     }
     try checkEmpty(Vault(path: path).disk)
@@ -108,22 +111,12 @@ extension Vault {
   private static func makeFolder(_ path: String) throws(VaultError) {
     do throws(Errno) {
       try System.makeDirectory(path, mode: 0o700)
-      let path = trimmed(path)
-      let parent = path.lastIndex(of: "/").map { path[..<$0] }
-      let name = parent.map { $0.isEmpty ? "/" : String($0) } ?? "."
-      try System.fsync(System.open(name, [.directory]))
+      try System.fsync(System.open(path.pathParts.folder, [.directory]))
     } catch {
       guard error == .exists, (try? System.status(at: path).isDirectory) == true else {
         throw .noFolder(error)
       }
     }
-  }
-
-  /// A path without slashes at its end: with them, a link counts as what it leads to.
-  private static func trimmed(_ path: String) -> String {
-    var rest = Substring(path)
-    while rest.count > 1, rest.hasSuffix("/") { rest.removeLast() }
-    return String(rest)
   }
 
   /// Writes the mark and the tag by which backups and indexers pass a folder by, see

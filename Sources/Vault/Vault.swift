@@ -22,6 +22,7 @@ package final class Vault: Sendable {
   private static func folderError(_ errno: Errno) -> VaultError {
     switch errno {
     case .noSuchFile, .notDirectory: .noSuchVault
+    case .illegalSequence: .badPath
     default: .system(errno, operation: "open")
     }
   }
@@ -56,7 +57,7 @@ package final class Vault: Sendable {
       throw error
     }
     do throws(VolumeError) { try vault.close() } catch {
-      throw .system(error.errno, operation: "close")
+      throw .passwordChanged(but: .system(error.errno, operation: "close"))
     }
   }
 

@@ -4,9 +4,11 @@ package import POSIX
 
 /// Why something could not be done with a vault. No password, key or name of the user is in any of
 /// them.
-package enum VaultError: Error, Hashable, Sendable {
+package indirect enum VaultError: Error, Hashable, Sendable {
   /// The folder for a new vault can't be made, or something else has its name.
   case noFolder(Errno)
+  /// A folder on the way to it has a name that is not UTF-8.
+  case badPath
   /// There is no folder, or none of a vault.
   case noSuchVault
   /// Data of a vault, and no configuration: never an occasion for a new vault.
@@ -35,6 +37,10 @@ package enum VaultError: Error, Hashable, Sendable {
   /// No memory for the password function.
   case outOfMemory
   case readOnly
+  /// It was locked before anything was done.
+  case locked
+  /// The new password holds, and the old one no more; what came after that failed.
+  case passwordChanged(but: VaultError)
   /// A system call on an object of the vault failed.
   case system(Errno, operation: String)
 }

@@ -1,4 +1,5 @@
 import CommandLineTool
+import POSIX
 import Session
 import Testing
 
@@ -33,6 +34,13 @@ import Testing
   @Test func nothingIsAnOptionAfterTheDashes() throws {
     let arguments = try parse("--json", "--", "--json", "-o", "--")
     #expect(arguments.positional == ["--json", "-o", "--"])
+  }
+
+  @Test func aValueMayBeginWithAnAccent() throws {
+    #expect(try parse("--lock-after=\u{301}a").value("lock-after") == "\u{301}a")
+    #expect(try parse("-o\u{301}", "-o=\u{301}").all("o") == ["\u{301}", "=\u{301}"])
+    #expect(throws: Failure.self) { try parse("-\u{301}") }
+    #expect("a,\u{301}b,,c".parts(between: ",") == ["a", "\u{301}b", "c"])
   }
 
   @Test func aDashAloneIsAPath() throws {

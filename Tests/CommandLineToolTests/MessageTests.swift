@@ -49,8 +49,8 @@ import Testing
   }
 
   @Test func nestingIsSeen() {
-    #expect(MountPaths.contains("/a", "/a") && MountPaths.contains("/a", "/a/b"))
-    #expect(MountPaths.contains("/", "/a") && !MountPaths.contains("/a", "/ab"))
+    #expect("/a".containsPath("/a") && "/a".containsPath("/a/b"))
+    #expect("/".containsPath("/a") && !"/a".containsPath("/ab"))
   }
 
   @Test func jsonIsEscaped() {

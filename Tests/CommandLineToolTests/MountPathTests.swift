@@ -30,4 +30,17 @@ import Testing
     #expect(code(scratch.path, vault) == .nested)
     #expect(code("/proc", vault) == .inUse)
   }
+
+  /// Two spellings of a letter are two names, and an accent behind a slash begins one.
+  @Test func pathsAreBytes() {
+    let (composed, decomposed) = ("/n\u{e9}", "/ne\u{301}")
+    #expect(composed == decomposed && !composed.hasSameBytes(as: decomposed))
+    #expect(!composed.containsPath(decomposed))
+    #expect("/vault".containsPath("/vault/\u{301}x"))
+    let scratch = ScratchDirectory()
+    let path = scratch.path("\u{301}x")
+    #expect(MountPaths.resolved(path).hasSameBytes(as: path))
+    #expect("/\u{301}x/".pathParts == ("/", "\u{301}x") && "a/b".pathParts == ("a", "b"))
+    #expect("a".pathParts == (".", "a") && "/".pathParts == ("/", ""))
+  }
 }

@@ -1,6 +1,9 @@
 import Bytes
 import Crypto
+import Disk
 import Format
+import POSIX
+import Session
 import TestKit
 import Testing
 
@@ -45,6 +48,26 @@ import Testing
       point += 1
     }
     #expect(point >= 8)
+  }
+
+  /// Whoever is told of a failure must know which password to keep.
+  @Test func aFailureAfterTheChangeSaysThatTheNewPasswordHolds() throws {
+    let folder = ScratchDirectory()
+    let files = ConfigurationFiles(disk: try PosixDisk(path: folder.path))
+    try files.write(configured.configuration)
+    // Nothing can be put in the second copy's place.
+    try System.remove(folder.path(Configuration.copyName))
+    try System.makeDirectory(folder.path(Configuration.copyName), mode: 0o700)
+    let new = "the new password"
+    let error = #expect(throws: VaultError.self) {
+      _ = try files.changePassword(old: secret(Configured.password), new: secret(new))
+    }
+    guard let error, case .passwordChanged = error else {
+      Issue.record("\(String(describing: error))")
+      return
+    }
+    #expect(Outcome(files.disk, new) == .opened(generation: 2))
+    #expect(Failure(error, vault: "v").message.contains("the new one holds"))
   }
 
   private static let next = Result { try Configured.shared.changed(to: "the new password") }

@@ -20,4 +20,40 @@ struct DaemonTests {
     // Each question takes two threads, and a thread two mappings.
     #expect(try mappings() < before + 50)
   }
+
+  /// Where a connection can't be accepted, the next one can.
+  @Test(.enabled(if: Command.has("prlimit"))) func aShortageOfDescriptorsPasses() throws {
+    let vault = try Mounted()
+    let (daemon, socket) = (try vault.daemon(), try vault.socket())
+    let outcome = try vault.sh(
+      """
+      count=$(ls /proc/\(daemon)/fd | wc -l)
+      prlimit --pid \(daemon) --nofile=$((count + 3)):
+      """, in: "/")
+    #expect(outcome.status == 0, "\(outcome.output)")
+    var idle: [POSIX.Lock<Descriptor>] = []
+    for _ in 0..<15 { idle.append(Lock(try System.connect(to: socket, patience: 1000))) }
+    Clock.sleep(nanoseconds: 500_000_000)
+    idle = []
+    Clock.sleep(nanoseconds: 500_000_000)
+    #expect(try vault.coffre(["status"]).output.contains(vault.mount))
+    try vault.lock()
+  }
+
+  /// Nothing is said of a mount only when there is none.
+  @Test func aStoppedProcessIsTold() throws {
+    let vault = try Mounted()
+    let daemon = try vault.daemon()
+    let outcome = try vault.sh(
+      """
+      kill -STOP \(daemon)
+      trap 'kill -CONT \(daemon)' EXIT
+      for words in status 'status --json' 'info \(vault.vault)' 'lock \(vault.vault)'; do
+        if "$COFFRE" $words > out 2>&1; then cat out; exit 1; fi
+        grep -q 'process \(daemon) does not answer' out || { cat out; exit 1; }
+      done
+      """, in: vault.scratch)
+    #expect(outcome.status == 0, "\(outcome.output)")
+    #expect(try vault.coffre(["status"]).status == 0)
+  }
 }

@@ -1,4 +1,6 @@
+import Bytes
 import Foundation
+import POSIX
 import Testing
 
 /// A lock takes the content from everybody, however he came to the mount.
@@ -105,5 +107,70 @@ struct LockTests {
       """, in: "/")
     #expect(outcome.status == 0 && outcome.output.hasSuffix("foreign\n"), "\(outcome.output)")
     try expectKept(vault)
+  }
+
+  /// Whatever the moment, `passwd` fails only if the old password still holds.
+  @Test(arguments: [0.05, 0.2, 0.35, 0.5, 0.8])
+  func aChangeOfThePasswordEndsFirst(delay: Double) throws {
+    let vault = try Mounted()
+    try vault.check("echo 'another password' > '\(vault.scratch)/new'")
+    let outcome = try vault.sh(
+      """
+      { "$COFFRE" passwd '\(vault.vault)' --password-file password --new-password-file new || \
+        echo unchanged; } > outcome 2>&1 &
+      sleep \(delay)
+      "$COFFRE" lock '\(vault.vault)'
+      wait
+      cat outcome
+      """, in: vault.scratch)
+    #expect(outcome.status == 0, "\(outcome.output)")
+    let isUnchanged = outcome.output.contains("unchanged")
+    if !isUnchanged { try vault.check("mv '\(vault.scratch)/new' '\(vault.password)'") }
+    #expect(!outcome.output.contains("descriptor"), "\(outcome.output)")
+    try vault.open()
+  }
+
+  /// Whoever connects and says nothing does not hold the process back.
+  @Test func anIdleConnectionIsNotWaitedFor() throws {
+    let vault = try Mounted()
+    let idle = try System.connect(to: vault.socket(), patience: 1000)
+    try System.send(idle, Buffer(Array("sta".utf8)).bytes)
+    let start = ContinuousClock.now
+    try vault.lock()
+    #expect(ContinuousClock.now - start < .seconds(3))
+    withExtendedLifetime(idle) {}
+  }
+
+  /// A mount that is not found is still a mount.
+  @Test func aMountOfAnotherSessionIsTold() throws {
+    let vault = try Mounted()
+    let session = try vault.makeFolder("session")
+    for path in [vault.mount, vault.vault] {
+      let outcome = try vault.sh(
+        "XDG_RUNTIME_DIR='\(session)' \"$COFFRE\" lock '\(path)'", in: "/")
+      #expect(outcome.status == 19, "\(outcome.output)")
+      #expect(outcome.output.contains("session"), "\(outcome.output)")
+    }
+    #expect(vault.isMounted(vault.mount))
+    try vault.lock()
+    #expect(try vault.coffre(["lock", vault.vault]).status == 18)
+  }
+
+  @Test(.enabled(if: Command.isRoot, "a bind mount is for root"))
+  func aVaultIsFoundByAnotherPath() throws {
+    let vault = try Mounted()
+    let alias = try vault.makeFolder("alias")
+    let outcome = try vault.sh(
+      """
+      mount --bind '\(vault.vault)' '\(alias)'
+      trap "umount '\(alias)'" EXIT
+      cp -a '\(vault.vault)' copy
+      # A copy is another vault, though it has the same id.
+      if "$COFFRE" lock copy 2>/dev/null; then exit 1; fi
+      mountpoint -q mount
+      "$COFFRE" lock '\(alias)'
+      ! mountpoint -q mount
+      """, in: vault.scratch)
+    #expect(outcome.status == 0, "\(outcome.output)")
   }
 }

@@ -143,6 +143,12 @@ final class Mounted {
     return try #require(Int32(match.1))
   }
 
+  /// Where the daemon listens.
+  func socket() throws -> String {
+    let names = try FileManager.default.contentsOfDirectory(atPath: scratch + "/coffre")
+    return scratch + "/coffre/" + (try #require(names.first { $0.hasSuffix(".sock") }))
+  }
+
   private func expect(_ what: String, _ outcome: Outcome) throws {
     try #require(outcome.status == 0, "\(what): \(outcome.output)")
   }

@@ -96,4 +96,66 @@ struct StartTests {
     let outcome = try vault.sh("sh '\(helper)' coffre '\(vault.mount)' -o remount,rw", in: "/")
     #expect(outcome.status == 2 && outcome.output.contains("remounted"), "\(outcome.output)")
   }
+
+  /// Two spellings of one letter are two folders.
+  @Test func mountPointsAreComparedByTheirBytes() throws {
+    let vault = try Mounted(mounting: false)
+    let composed = try vault.makeFolder("n\u{e9}")
+    let outcome = try vault.sh(
+      """
+      composed=$(printf 'n\\303\\251')
+      decomposed=$(printf 'ne\\314\\201')
+      mkdir -p "$composed" "$decomposed"
+      "$COFFRE" mount --read-only vault "$composed" --password-file password
+      if "$COFFRE" lock "$decomposed" 2>/dev/null; then echo locked; exit 1; fi
+      "$COFFRE" mount --read-only vault "$decomposed" --password-file password
+      "$COFFRE" lock "$decomposed"
+      mountpoint -q "$composed"
+      "$COFFRE" lock "$composed"
+      """, in: vault.scratch)
+    #expect(outcome.status == 0, "\(outcome.output)")
+    #expect(!vault.isMounted(composed))
+  }
+
+  @Test(.enabled(if: Command.isRoot, "a bind mount is for root"))
+  func aMediumThatIsReadOnlyNeedsNoLock() throws {
+    let vault = try Mounted()
+    try vault.check("echo kept > file")
+    try vault.lock()
+    let medium = try vault.makeFolder("medium")
+    let outcome = try vault.sh(
+      """
+      rm vault/lock
+      mount --bind vault '\(medium)'
+      trap '"$COFFRE" lock mount 2>/dev/null || true; umount -l medium' EXIT
+      mount -o remount,bind,ro medium
+      if "$COFFRE" mount medium mount --password-file password 2> errors; then exit 1; fi
+      grep -q 'hint: .*--read-only' errors || { cat errors; exit 1; }
+      "$COFFRE" mount --read-only medium mount --password-file password
+      test "$(cat mount/file)" = kept
+      "$COFFRE" lock mount
+      """, in: vault.scratch)
+    #expect(outcome.status == 0, "\(outcome.output)")
+  }
+
+  /// One of two gets the mount point; the other one is told, and hides nothing.
+  @Test func oneOfTwoGetsTheMountPoint() throws {
+    let (one, other) = (try Mounted(mounting: false), try Mounted(mounting: false))
+    for round in 1...5 {
+      let outcome = try one.sh(
+        """
+        mount() {
+          status=0
+          "$COFFRE" mount "$1" '\(one.mount)' --password-file '\(one.password)' || status=$?
+          echo $status > $2
+        }
+        mount '\(one.vault)' first & mount '\(other.vault)' second & wait
+        cat first second
+        grep -c ' \(one.mount) ' /proc/self/mountinfo
+        "$COFFRE" lock '\(one.mount)'
+        """, in: one.scratch)
+      let numbers = outcome.output.split(separator: "\n").compactMap { Int($0) }
+      #expect(numbers == [0, 11, 1] || numbers == [11, 0, 1], "round \(round): \(outcome.output)")
+    }
+  }
 }

@@ -60,4 +60,42 @@ struct SurroundingsTests {
     let again = try vault.sh("\(helper) -o 'remount,rw'", in: vault.scratch)
     #expect(again.status == 2 && again.output.contains("remount"), "\(again.output)")
   }
+
+  /// Not UTF-8, and so no path that Coffre could name; it must not take another one either.
+  @Test func aPathThatIsNotTextIsRefused() throws {
+    let vault = try Mounted(mounting: false)
+    try expectWorks(
+      vault,
+      """
+      expect() {
+        wanted=$1
+        shift
+        found=0
+        "$COFFRE" "$@" --password-file '\(vault.password)' 2> errors || found=$?
+        test $found = $wanted || { echo "$found, not $wanted:" "$@"; cat errors; exit 1; }
+        grep -q UTF-8 errors
+      }
+      bad=$(printf 'bad\\377')
+      expect 2 init "$bad"
+      test -z "$(ls -d bad* 2>/dev/null)"
+      mkdir -p "$bad/mount"
+      expect 2 mount vault "$bad/mount"
+      ln -s "$bad/mount" link
+      expect 2 mount vault link
+      expect 2 init "link/new"
+      ln -s "$bad" folder
+      expect 2 init folder
+      test "$(ls "$bad")" = mount && test -z "$(ls "$bad/mount")"
+      """)
+  }
+
+  /// What was not printed was not done.
+  @Test func resultsThatCannotBeWrittenAreAFailure() throws {
+    let vault = try Mounted(mounting: false)
+    for words in ["status", "status --json", "info vault", "help", "--version"] {
+      let outcome = try vault.sh("\"$COFFRE\" \(words) > /dev/full", in: vault.scratch)
+      #expect([14, 17].contains(outcome.status), "\(words): \(outcome.output)")
+      #expect(outcome.output.contains("standard output"), "\(words): \(outcome.output)")
+    }
+  }
 }

@@ -19,9 +19,10 @@ int coffre_settle(void);
 int coffre_pipe(int descriptors[2]);
 int coffre_unmount(const char *path);
 int coffre_forbid_dumps(void);
-/* A listening socket at a path, or a connection to one; -1 and errno. */
+/* A listening socket at a path, or a connection to one; -1 and errno: EAGAIN if nobody accepted it or
+   made room for it within the time. */
 int coffre_listen(const char *path);
-int coffre_connect(const char *path);
+int coffre_connect(const char *path, int milliseconds);
 /* Bytes sit there, or the end, within the time: 1; else 0. Negative waits for ever. */
 int coffre_poll(int fd, int milliseconds);
 /* Reads a line from a terminal without echo, at most `limit` bytes, the newline included. -1 and errno: EINTR
