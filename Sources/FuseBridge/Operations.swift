@@ -145,7 +145,7 @@ enum Operations {
       unsafe Bridge.of(req).removexattr(Name(name), node(inode), Reply(req))
     }
     unsafe table.listxattr = { req, inode, size in
-      unsafe Bridge.of(req).listxattr(node(inode), size, Reply(req))
+      unsafe Bridge.of(req).listxattr(node(inode), size, Caller(req), Reply(req))
     }
     unsafe table.`init` = { data, connection in
       unsafe Bridge.of(data).started(&given(connection).pointee)

@@ -15,11 +15,13 @@ extension Bridge {
     }
   }
 
-  func listxattr(_ inode: InodeNumber, _ size: Int, _ reply: consuming Reply) {
+  func listxattr(
+    _ inode: InodeNumber, _ size: Int, _ caller: Caller, _ reply: consuming Reply
+  ) {
     do throws(VolumeError) {
       try admit(.read)
       var list: [UInt8] = []
-      for name in try volume.listAttributes(of: inode) { list += name + [0] }
+      for name in try volume.listAttributes(of: inode, for: caller) { list += name + [0] }
       answer(reply, list, size)
     } catch {
       reply.error(error.errno)

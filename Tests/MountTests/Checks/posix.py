@@ -1,4 +1,8 @@
-"""Checks of POSIX behaviour in the current folder: `posix.py NAME` runs one. Each leaves nothing behind."""
+"""Checks of POSIX behaviour: `posix.py NAME` runs one, in a folder of its own below the current one.
+
+Each leaves nothing behind. Those called `root_check_` make files of several users, so only root runs them, where other
+users can get at the filesystem.
+"""
 import ctypes
 import errno
 import fcntl
@@ -7,6 +11,8 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
+import traceback
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
@@ -19,6 +25,24 @@ def fails_with(number, call, *arguments):
         assert failure.errno == number, failure
         return
     raise AssertionError("no error")
+
+
+def as_user(call, *arguments, user=65534, group=65534, groups=()):
+    """Calls something in a process of another user."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.setgroups(groups)
+            os.setresgid(group, group, group)
+            os.setresuid(user, user, user)
+            call(*arguments)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def put(name, data):
@@ -183,6 +207,37 @@ def check_extended_attributes():
     os.unlink("f")
 
 
+def check_attributes_outside_of_namespaces():
+    put("f", b"")
+    for name in ("system.x", "foo", "other.x", "system.posix_acl"):
+        fails_with(errno.EOPNOTSUPP, os.setxattr, "f", name, b"1")
+        fails_with(errno.EOPNOTSUPP, os.getxattr, "f", name)
+        fails_with(errno.EOPNOTSUPP, os.removexattr, "f", name)
+    for name in ("user.", "security."):
+        try:
+            os.setxattr("f", name, b"1")
+            raise AssertionError("no error")
+        except OSError as failure:
+            assert failure.errno in (errno.EOPNOTSUPP, errno.EINVAL), failure
+    assert [n for n in os.listxattr("f") if n != "security.selinux"] == []
+    os.unlink("f")
+
+
+def root_check_trusted_attributes_are_hidden_from_others():
+    put("f", b"")
+    os.setxattr("f", "trusted.t", b"3")
+    os.setxattr("f", "user.u", b"4")
+    os.chown("f", 65534, 65534)
+    assert {"trusted.t", "user.u"} <= set(os.listxattr("f"))
+
+    def look():
+        names = os.listxattr("f")
+        assert "user.u" in names and "trusted.t" not in names, names
+
+    as_user(look)
+    os.unlink("f")
+
+
 def check_fallocate():
     fd = make("f")
     os.write(fd, b"q" * 20000)
@@ -242,9 +297,7 @@ def check_set_group_directory():
     os.rmdir("d")
 
 
-def check_chown_clears_set_user():
-    if os.geteuid() != 0:
-        return
+def root_check_chown_clears_set_user():
     put("f", b"x")
     os.chmod("f", 0o6755)
     os.chown("f", 1000, 1000)
@@ -342,4 +395,12 @@ def check_hard_links_to_open_file():
 
 
 if __name__ == "__main__":
-    globals()["check_" + sys.argv[1]]()
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        os.chmod(folder, 0o777)
+        os.chdir(folder)
+        try:
+            globals()[sys.argv[1]]()
+        finally:
+            left = os.listdir(b".")
+            os.chdir("..")
+    assert left == [], left
