@@ -92,7 +92,8 @@ enum Operations {
 
   private static func setRanges(_ table: inout fuse_lowlevel_ops) {
     unsafe table.fallocate = { req, inode, mode, offset, count, _ in
-      unsafe Bridge.of(req).fallocate(node(inode), mode, at: offset, count, Reply(req))
+      unsafe Bridge.of(req).fallocate(
+        node(inode), mode, at: offset, count, Caller(req), Reply(req))
     }
     unsafe table.lseek = { req, inode, offset, whence, _ in
       unsafe Bridge.of(req).lseek(node(inode), from: offset, whence, Reply(req))

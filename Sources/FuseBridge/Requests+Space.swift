@@ -14,8 +14,12 @@ extension Bridge {
     }
   }
 
+  /// The kernel does not say whether set-uid bits are to go (fuse_file_fallocate in
+  /// fs/fuse/file.c): they stay for the administrator alone. It keeps the mode it knew, and has to
+  /// ask for it again.
   func fallocate(
-    _ inode: InodeNumber, _ mode: Int32, at offset: off_t, _ count: off_t, _ reply: consuming Reply
+    _ inode: InodeNumber, _ mode: Int32, at offset: off_t, _ count: off_t, _ caller: Caller,
+    _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
       try admit(.write)
@@ -23,7 +27,9 @@ extension Bridge {
       let start = try UInt64(offset: offset)
       let (end, overflow) = start.addingReportingOverflow(try UInt64(offset: count))
       guard !overflow, end <= UInt64(off_t.max) else { throw .system(.fileTooLarge) }
-      try volume.allocate(inode, start..<end, mode)
+      let clearsSetID = caller.user != 0
+      defer { if clearsSetID { kernel.invalidateAttributes(inode) } }
+      try volume.allocate(inode, start..<end, mode, clearsSetID: clearsSetID)
       reply.done()
     } catch {
       reply.error(error.errno)

@@ -251,6 +251,25 @@ def check_fallocate():
     os.unlink("f")
 
 
+def root_check_fallocate_clears_set_user():
+    put("f", b"x" * 20000)
+    os.chown("f", 65534, 65534)
+    for mode in (0, 1, 3, 0x10, 0x11):
+        os.chmod("f", 0o6777)
+
+        def allocate():
+            fd = os.open("f", os.O_RDWR)
+            assert libc.fallocate(fd, mode, 0, 30000) == 0, ctypes.get_errno()
+
+        os.stat("f")
+        as_user(allocate, user=1000, group=1000)
+        assert os.stat("f").st_mode & 0o7777 == 0o777, (mode, oct(os.stat("f").st_mode))
+        os.chmod("f", 0o6777)
+        allocate()
+        assert os.stat("f").st_mode & 0o7777 == 0o6777, mode
+    os.unlink("f")
+
+
 def check_seek_data_and_hole():
     fd = make("f")
     os.pwrite(fd, b"x" * 4096, 1 << 20)
