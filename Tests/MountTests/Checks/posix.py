@@ -1,7 +1,7 @@
-"""Checks of POSIX behaviour: `posix.py NAME` runs one, in a folder of its own below the current one.
+"""Checks of POSIX behaviour: `posix.py NAME` runs one, in a folder of its own below the current.
 
-Each leaves nothing behind. Those called `root_check_` make files of several users, so only root runs them, where other
-users can get at the filesystem.
+Each leaves nothing behind. Those called `root_check_` make files of several users, so only root
+runs them, where other users can get at the filesystem.
 """
 import ctypes
 import errno
@@ -9,6 +9,7 @@ import fcntl
 import mmap
 import os
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
@@ -236,6 +237,31 @@ def root_check_trusted_attributes_are_hidden_from_others():
 
     as_user(look)
     os.unlink("f")
+
+
+def acl(*entries):
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+
+def root_check_access_list_keeps_set_group_for_members():
+    none = 0xFFFFFFFF
+    value = acl((1, 7, none), (2, 5, 1001), (4, 5, none), (16, 5, none), (32, 0, none))
+
+    def change(name):
+        os.setxattr(name, "system.posix_acl_access", value)
+
+    for is_member in (True, False):
+        put("f", b"")
+        os.mkdir("d")
+        for name in ("f", "d"):
+            os.chown(name, 1000, 2000)
+            os.chmod(name, 0o2770)
+            groups = [3000, 2000] if is_member else [3000]
+            as_user(change, name, user=1000, group=1000, groups=groups)
+            mode = os.stat(name).st_mode & 0o7777
+            assert mode == (0o2750 if is_member else 0o750), (name, is_member, oct(mode))
+        os.unlink("f")
+        os.rmdir("d")
 
 
 def check_fallocate():
