@@ -16,6 +16,9 @@ final class Bridge: Sendable {
   let notifier: Notifier
   /// How much is still served; rises only. The raw value of a `Stage`.
   private let stageNumber = Atomic<Int>(Stage.serving.rawValue)
+  /// Why a page could not be written back, first, since `stop` began: nobody but the program that
+  /// wrote it hears of it from the kernel, and that one may not ask.
+  let writeBackFailure = Lock<Errno?>(nil)
   /// Set from INIT to its answer; see Wire.swift.
   let isNegotiating = Atomic<Bool>(false)
   /// Set while negotiating, where the kernel offers HANDLE_KILLPRIV_V2.
@@ -67,6 +70,12 @@ final class Bridge: Sendable {
   func admit(_ kind: Kind, isActivity: Bool = true) throws(VolumeError) {
     guard stageNumber.load(ordering: .acquiring) < kind.rawValue else { throw .locked }
     if isActivity { activity.note() }
+  }
+
+  /// Keeps the first. What comes once nothing is served any more was not there to be written.
+  func noteWriteBackFailure(_ errno: Errno) {
+    guard stage != .refusingAll else { return }
+    writeBackFailure.withLock { if $0 == nil { $0 = errno } }
   }
 
   // MARK: lookup counts

@@ -40,8 +40,11 @@ extension Bridge {
       if clearsSetID { kernel.invalidateAttributes(inode) }
       reply.written(bytes.byteCount)
     } catch {
-      if isWriteback, error.errno == .noSpace || error.errno == .overQuota {
-        known.refuse(inode, error.errno)
+      if isWriteback {
+        noteWriteBackFailure(error.errno)
+        if error.errno == .noSpace || error.errno == .overQuota {
+          known.refuse(inode, error.errno)
+        }
       }
       reply.error(error.errno)
       let start = UInt64(max(offset, 0))
