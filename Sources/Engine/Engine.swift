@@ -92,10 +92,10 @@ package final class Engine: Sendable {
   package var anchorFailed: Bool { checkpointing.withLock { $0.anchorFailed } }
   package var healedCopies: Int { store.healedCopies }
 
-  /// Derives the key of a file from its seed.
-  package func fileKey(seed: [UInt8]) -> SealingKey {
+  /// Derives the key of a file from its seed; `closed` once the keys are gone.
+  package func fileKey(seed: [UInt8]) throws(EngineError) -> SealingKey {
     let context = Buffer(seed)
-    return master.withSecret { secret in
+    return try master.withSecretIfOpen { secret in
       SealingKey(KeyDerivation.derive(.file, from: secret, vault: vault, context: context.bytes))
     }
   }
@@ -158,6 +158,14 @@ package final class SecretBox: Sendable {
     guard let holder = holder.withLock({ $0 }) else {
       preconditionFailure("the master key was wiped")
     }
+    return body(holder.secret)
+  }
+
+  /// The same for whoever may come late: `closed` after `wipe`.
+  package func withSecretIfOpen<R>(
+    _ body: (borrowing SecretBytes) -> R
+  ) throws(EngineError) -> R {
+    guard let holder = holder.withLock({ $0 }) else { throw .closed }
     return body(holder.secret)
   }
 

@@ -68,6 +68,16 @@ extension MountSession {
       session.dropCaches()
       for name in names { session.bridge.kernel.invalidate(name, in: .root) }
     }
+    waitForRequests()
+  }
+
+  /// Lets requests that were let in come to their end, as long as keys are there: dropping pages
+  /// waits only for those that fill or write pages.
+  ///
+  /// One that is stuck for longer finds the volume closed.
+  private func waitForRequests() {
+    let end = Activity.now + UInt64(bridge.options.patience * 1e9)
+    while bridge.hasRequestsUnderWay, Activity.now < end { usleep(1000) }
   }
 
   /// Names right below the root: the kernel forgets whole trees below them.

@@ -54,9 +54,11 @@ extension Bridge {
         return seek(inode, from: start, target, reply)
       }
       let postponed = reply.postponed()
+      begin()
       notifier.run { [self] in
         kernel.invalidate(inode)
         seek(inode, from: start, target, postponed.reply)
+        end()
       }
     } catch {
       reply.error(error.errno)

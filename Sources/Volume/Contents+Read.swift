@@ -36,7 +36,7 @@ extension Volume {
     let first = offset / chunkSize
     let last = (offset + UInt64(length) + chunkSize - 1) / chunkSize
     let references = try references(of: node, record, first..<last)
-    let key = key(of: node, record)
+    let key = try key(of: node, record)
     var done = 0
     while done < length {
       let position = offset + UInt64(done)
@@ -154,9 +154,9 @@ extension Volume {
   }
 
   /// The file's key, derived once while the node is in memory.
-  func key(of node: Node, _ record: InodeRecord) -> SealingKey {
+  func key(of node: Node, _ record: InodeRecord) throws(EngineError) -> SealingKey {
     if let key = node.state.withLock({ $0.key }) { return key }
-    let key = engine.fileKey(seed: record.seed)
+    let key = try engine.fileKey(seed: record.seed)
     node.state.withLock { $0.key = key }
     return key
   }

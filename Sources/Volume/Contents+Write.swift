@@ -110,8 +110,8 @@ extension Volume {
   ) throws(EngineError) -> Int {
     let wanted = min(span.byteCount, ScratchPool.size) / Layout.chunkSize
     let goal = node.state.withLock { $0.goal }
+    let key = try key(of: node, record)
     let slots = try engine.data.allocator.take(wanted, near: goal)
-    let key = key(of: node, record)
     let sealed = scratch.take()
     defer { scratch.giveBack(sealed) }
     var references: [Reference] = []
@@ -177,7 +177,7 @@ extension Volume {
     defer { scratch.giveBack(sealed) }
     try engine.data.read(reference.slot..<(reference.slot + 1), into: sealed, at: 0)
     guard
-      key(of: node, record).open(
+      try key(of: node, record).open(
         sealed, 0..<Layout.chunkSize, into: plain, at: 0, iv: reference.iv, tag: reference.tag,
         additional: chunkContext(node.number, chunk))
     else {
