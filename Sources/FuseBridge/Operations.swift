@@ -77,7 +77,7 @@ enum Operations {
     unsafe table.write = { req, inode, data, count, offset, info in
       unsafe Bridge.of(req).write(
         node(inode), RawSpan(_unsafeStart: given(data), byteCount: count), at: offset,
-        given(info).pointee.writepage == 1, Reply(req))
+        given(info).pointee.writepage == 1, Caller(req), Reply(req))
     }
     unsafe table.flush = { req, inode, _ in
       unsafe Bridge.of(req).flush(node(inode), Reply(req))

@@ -30,6 +30,7 @@ extension Bridge {
       let clearsSetID = caller.user != 0
       defer { if clearsSetID { kernel.invalidateAttributes(inode) } }
       try volume.allocate(inode, start..<end, mode, clearsSetID: clearsSetID)
+      if clearsSetID { try clearSetGroup(inode, caller, reply) }
       reply.done()
     } catch {
       reply.error(error.errno)
@@ -48,6 +49,7 @@ extension Bridge {
   ) {
     do throws(VolumeError) {
       try admit(.read)
+      guard offset >= 0 else { throw .system(.noAddress) }
       let start = try UInt64(offset: offset)
       guard let target = SeekTarget(rawValue: whence) else { throw .system(.invalid) }
       guard known.mayBeDirty(inode) else {

@@ -224,7 +224,7 @@ extension Volume {
 extension InodeRecord {
   /// What a write or a change of owner does to set-user-id and set-group-id, chown(2).
   mutating func clearSetID() {
-    guard isRegular else { return }
+    guard !isDirectory else { return }
     mode &= ~FileMode.setUser
     if mode & FileMode.groupExecute != 0 { mode &= ~FileMode.setGroup }
   }

@@ -277,6 +277,54 @@ def check_fallocate():
     os.unlink("f")
 
 
+def changes():
+    """Each way to change content, as a function of no arguments."""
+
+    def write():
+        os.write(os.open("f", os.O_WRONLY), b"y")
+
+    def empty():
+        os.open("f", os.O_WRONLY | os.O_TRUNC)
+
+    def allocate():
+        assert libc.fallocate(os.open("f", os.O_RDWR), 0, 0, 30000) == 0, ctypes.get_errno()
+
+    return [write, empty, lambda: os.truncate("f", 100), allocate]
+
+
+def expect_mode_after_changes(before, after, **who):
+    for number, change in enumerate(changes()):
+        put("f", b"x" * 20000)
+        os.chown("f", 65534, 2000)
+        os.chmod("f", before)
+        as_user(change, **who)
+        mode = os.stat("f").st_mode & 0o7777
+        assert mode == after, (number, oct(mode), who)
+        os.unlink("f")
+
+
+def root_check_changes_by_root_keep_set_user():
+    expect_mode_after_changes(0o6777, 0o6777, user=0, group=0)
+
+
+def root_check_changes_by_others_clear_set_user():
+    expect_mode_after_changes(0o6777, 0o777, user=1000, group=1000)
+
+
+def root_check_changes_by_others_clear_set_group_without_execution():
+    expect_mode_after_changes(0o2666, 0o666, user=1000, group=1000)
+    expect_mode_after_changes(0o2666, 0o2666, user=1000, group=1000, groups=[2000])
+    expect_mode_after_changes(0o2666, 0o2666, user=1000, group=2000)
+
+
+def root_check_chown_of_a_fifo_clears_set_user():
+    os.mkfifo("p")
+    os.chmod("p", 0o6777)
+    os.chown("p", 1000, 1000)
+    assert os.stat("p").st_mode & 0o7777 == 0o777
+    os.unlink("p")
+
+
 def root_check_fallocate_clears_set_user():
     put("f", b"x" * 20000)
     os.chown("f", 65534, 65534)
@@ -304,6 +352,8 @@ def check_seek_data_and_hole():
     assert data <= 1 << 20
     assert os.lseek(fd, 1 << 20, os.SEEK_HOLE) >= (1 << 20) + 4096
     fails_with(errno.ENXIO, os.lseek, fd, 2 << 20, os.SEEK_DATA)
+    fails_with(errno.ENXIO, os.lseek, fd, -1, os.SEEK_DATA)
+    fails_with(errno.ENXIO, os.lseek, fd, -1, os.SEEK_HOLE)
     os.close(fd)
     os.unlink("f")
 
