@@ -96,7 +96,7 @@ extension Engine {
     guard let journal else { preconditionFailure("a read-only engine has no segments") }
     guard let spare = segments.take() else { throw .noSpace("no room for the journal") }
     let name = SegmentName(number: spare.number, seed: Random.bytes(32))
-    let codec = master.withSecret { SegmentCodec(name, master: $0, vault: vault) }
+    let codec = try master.withSecretIfOpen { SegmentCodec(name, master: $0, vault: vault) }
     do throws(DiskError) { try journal.switchTo(codec, spare.file) } catch {
       turnReadOnly("writing the journal failed: \(error.errno.description)")
       throw .disk(error)

@@ -93,10 +93,11 @@ package final class Engine: Sendable {
   package var healedCopies: Int { store.healedCopies }
 
   /// Derives a key of a file from its seed; the number goes into the seed's last four bytes.
-  package func fileKey(seed: [UInt8], number: UInt32) -> SealingKey {
+  /// `closed` once the keys are gone.
+  package func fileKey(seed: [UInt8], number: UInt32) throws(EngineError) -> SealingKey {
     let context = Buffer(seed)
     context.store(context.load(UInt32.self, at: 28) ^ number, at: 28)
-    return master.withSecret { secret in
+    return try master.withSecretIfOpen { secret in
       SealingKey(KeyDerivation.derive(.file, from: secret, vault: vault, context: context.bytes))
     }
   }
@@ -159,6 +160,14 @@ package final class SecretBox: Sendable {
     guard let holder = holder.withLock({ $0 }) else {
       preconditionFailure("the master key was wiped")
     }
+    return body(holder.secret)
+  }
+
+  /// The same for whoever may come late: `closed` after `wipe`.
+  package func withSecretIfOpen<R>(
+    _ body: (borrowing SecretBytes) -> R
+  ) throws(EngineError) -> R {
+    guard let holder = holder.withLock({ $0 }) else { throw .closed }
     return body(holder.secret)
   }
 

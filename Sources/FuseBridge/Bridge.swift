@@ -16,6 +16,11 @@ final class Bridge: Sendable {
   let notifier: Notifier
   /// How much is still served; rises only. The raw value of a `Stage`.
   private let stageNumber = Atomic<Int>(Stage.serving.rawValue)
+  /// Requests let in and not yet answered.
+  private let underWay = Atomic<Int>(0)
+  /// Why a page could not be written back, first, since `stop` began: nobody but the program that
+  /// wrote it hears of it from the kernel, and that one may not ask.
+  let writeBackFailure = Lock<Errno?>(nil)
   /// Set from INIT to its answer; see Wire.swift.
   let isNegotiating = Atomic<Bool>(false)
   /// Set while negotiating, where the kernel offers HANDLE_KILLPRIV_V2.
@@ -61,12 +66,34 @@ final class Bridge: Sendable {
 
   var stage: Stage { Stage(rawValue: stageNumber.load(ordering: .acquiring)) ?? .refusingAll }
 
-  func enter(_ stage: Stage) { stageNumber.store(stage.rawValue, ordering: .releasing) }
+  func enter(_ stage: Stage) {
+    stageNumber.store(stage.rawValue, ordering: .sequentiallyConsistent)
+  }
 
   /// Lets a request in, or throws `locked`. Counts it as activity of a person's program.
+  ///
+  /// It is under way from before the stage is read: either it sees that a stage was entered, or
+  /// whoever entered the stage sees it.
   func admit(_ kind: Kind, isActivity: Bool = true) throws(VolumeError) {
-    guard stageNumber.load(ordering: .acquiring) < kind.rawValue else { throw .locked }
+    begin()
+    guard stageNumber.load(ordering: .sequentiallyConsistent) < kind.rawValue else {
+      end()
+      throw .locked
+    }
+    Worker.current.isAdmitted = true
     if isActivity { activity.note() }
+  }
+
+  var hasRequestsUnderWay: Bool { underWay.load(ordering: .sequentiallyConsistent) > 0 }
+
+  /// Of what goes on after its worker is done with it.
+  func begin() { underWay.wrappingAdd(1, ordering: .sequentiallyConsistent) }
+  func end() { underWay.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
+
+  /// Keeps the first. What comes once nothing is served any more was not there to be written.
+  func noteWriteBackFailure(_ errno: Errno) {
+    guard stage != .refusingAll else { return }
+    writeBackFailure.withLock { if $0 == nil { $0 = errno } }
   }
 
   // MARK: lookup counts

@@ -2,7 +2,7 @@ import Synchronization
 
 internal import CFuse3
 internal import Glibc
-internal import POSIX
+package import POSIX
 internal import Volume
 
 extension MountSession {
@@ -30,6 +30,7 @@ extension MountSession {
     guard isFirst else { return hasEnded }
     defer { stopping.withLock { $0 = false } }
     if hasEnded { return true }
+    bridge.writeBackFailure.withLock { $0 = nil }
     within { $0.writeBack() }
     if bridge.kernel.isConnected { unmount(lazily: false) }
     // The filesystem went with its last mount, at once, or it is still there for somebody.
@@ -45,6 +46,9 @@ extension MountSession {
     endWorkers()
     return true
   }
+
+  /// Why not everything that programs had written could be kept, by the last `stop`.
+  package var writeBackFailure: Errno? { bridge.writeBackFailure.withLock { $0 } }
 
   func unmount(lazily: Bool) {
     if let unmounter = bridge.options.unmounter { return unmounter(lazily) }
@@ -64,6 +68,16 @@ extension MountSession {
       session.dropCaches()
       for name in names { session.bridge.kernel.invalidate(name, in: .root) }
     }
+    waitForRequests()
+  }
+
+  /// Lets requests that were let in come to their end, as long as keys are there: dropping pages
+  /// waits only for those that fill or write pages.
+  ///
+  /// One that is stuck for longer finds the volume closed.
+  private func waitForRequests() {
+    let end = Activity.now + UInt64(bridge.options.patience * 1e9)
+    while bridge.hasRequestsUnderWay, Activity.now < end { usleep(1000) }
   }
 
   /// Names right below the root: the kernel forgets whole trees below them.
@@ -90,6 +104,8 @@ extension MountSession {
       let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK
       let root = unsafe Glibc.open(mount.mountPoint, flags)
       guard root >= 0 else { continue }
+      // Its answer may tell of a failure before, which a program has heard of (errseq_sample in
+      // lib/errseq.c); the failures since are counted where they happen.
       _ = syncfs(root)
       close(root)
       break

@@ -77,7 +77,7 @@ enum Operations {
     unsafe table.write = { req, inode, data, count, offset, info in
       unsafe Bridge.of(req).write(
         node(inode), RawSpan(_unsafeStart: given(data), byteCount: count), at: offset,
-        given(info).pointee.writepage == 1, Reply(req))
+        given(info).pointee.writepage == 1, Caller(req), Reply(req))
     }
     unsafe table.flush = { req, inode, _ in
       unsafe Bridge.of(req).flush(node(inode), Reply(req))
@@ -92,7 +92,8 @@ enum Operations {
 
   private static func setRanges(_ table: inout fuse_lowlevel_ops) {
     unsafe table.fallocate = { req, inode, mode, offset, count, _ in
-      unsafe Bridge.of(req).fallocate(node(inode), mode, at: offset, count, Reply(req))
+      unsafe Bridge.of(req).fallocate(
+        node(inode), mode, at: offset, count, Caller(req), Reply(req))
     }
     unsafe table.lseek = { req, inode, offset, whence, _ in
       unsafe Bridge.of(req).lseek(node(inode), from: offset, whence, Reply(req))
@@ -145,7 +146,7 @@ enum Operations {
       unsafe Bridge.of(req).removexattr(Name(name), node(inode), Reply(req))
     }
     unsafe table.listxattr = { req, inode, size in
-      unsafe Bridge.of(req).listxattr(node(inode), size, Reply(req))
+      unsafe Bridge.of(req).listxattr(node(inode), size, Caller(req), Reply(req))
     }
     unsafe table.`init` = { data, connection in
       unsafe Bridge.of(data).started(&given(connection).pointee)

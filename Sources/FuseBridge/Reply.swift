@@ -27,6 +27,14 @@ struct Reply: ~Copyable {
     unsafe fuse_reply_err(request, EIO)
   }
 
+  /// Whether who asks has a group among the supplementary ones, which no request carries: libfuse
+  /// reads them in /proc. No, where it cannot.
+  func isAskedByMember(of group: UInt32) -> Bool {
+    var groups = [gid_t](repeating: 0, count: 1 << 16)
+    let count = unsafe fuse_req_getgroups(request, Int32(groups.count), &groups)
+    return groups.prefix(max(0, min(Int(count), groups.count))).contains(group)
+  }
+
   consuming func error(_ errno: Errno) {
     unsafe fuse_reply_err(request, errno.rawValue)
     discard self

@@ -30,12 +30,38 @@ extension Bridge {
   ) {
     do throws(VolumeError) {
       try admit(.write, isActivity: !Self.isWriteback(fields))
-      let change = try AttributeChange(
+      var change = try AttributeChange(
         values, fields, clearsSetID: Worker.current.clearsSetID)
+      if change.clearsSetID, change.mode == nil {
+        change.mode = try modeWithoutSetGroup(inode, caller, reply)
+      }
       reply.attributes(try volume.setAttributes(of: inode, change, by: caller))
     } catch {
       reply.error(error.errno)
     }
+  }
+
+  /// The permission bits of a file that has the set-group-id bit without execution by the group,
+  /// where its change by this caller takes that, too: members keep it (setattr_should_drop_sgid in
+  /// fs/attr.c). Otherwise nil; the volume alone knows what to do.
+  func modeWithoutSetGroup(
+    _ inode: InodeNumber, _ caller: Caller, _ reply: borrowing Reply
+  ) throws(VolumeError) -> UInt32? {
+    let attributes = try volume.attributes(of: inode)
+    guard attributes.mode & (S_IFMT | S_ISGID | S_IXGRP) == S_IFREG | S_ISGID,
+      caller.user != 0, caller.group != attributes.group,
+      !reply.isAskedByMember(of: attributes.group)
+    else { return nil }
+    return attributes.mode & 0o7777 & ~(S_ISUID | S_ISGID)
+  }
+
+  /// Takes that bit after content was changed.
+  func clearSetGroup(
+    _ inode: InodeNumber, _ caller: Caller, _ reply: borrowing Reply
+  ) throws(VolumeError) {
+    var change = AttributeChange()
+    change.mode = try modeWithoutSetGroup(inode, caller, reply)
+    if change.mode != nil { _ = try volume.setAttributes(of: inode, change, by: caller) }
   }
 
   /// Whether the kernel itself stores the times of pages it wrote (fuse_flush_times in

@@ -31,17 +31,23 @@ extension Bridge {
   /// again.
   func write(
     _ inode: InodeNumber, _ bytes: RawSpan, at offset: off_t, _ isWriteback: Bool,
-    _ reply: consuming Reply
+    _ caller: Caller, _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
       try admit(.write, isActivity: !isWriteback)
       let clearsSetID = Worker.current.clearsSetID
       try volume.write(inode, bytes, at: UInt64(offset: offset), clearsSetID: clearsSetID)
-      if clearsSetID { kernel.invalidateAttributes(inode) }
+      if clearsSetID {
+        try clearSetGroup(inode, caller, reply)
+        kernel.invalidateAttributes(inode)
+      }
       reply.written(bytes.byteCount)
     } catch {
-      if isWriteback, error.errno == .noSpace || error.errno == .overQuota {
-        known.refuse(inode, error.errno)
+      if isWriteback {
+        noteWriteBackFailure(error.errno)
+        if error.errno == .noSpace || error.errno == .overQuota {
+          known.refuse(inode, error.errno)
+        }
       }
       reply.error(error.errno)
       let start = UInt64(max(offset, 0))

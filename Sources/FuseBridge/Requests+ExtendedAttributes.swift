@@ -1,3 +1,4 @@
+internal import Glibc
 internal import POSIX
 internal import Volume
 
@@ -15,11 +16,13 @@ extension Bridge {
     }
   }
 
-  func listxattr(_ inode: InodeNumber, _ size: Int, _ reply: consuming Reply) {
+  func listxattr(
+    _ inode: InodeNumber, _ size: Int, _ caller: Caller, _ reply: consuming Reply
+  ) {
     do throws(VolumeError) {
       try admit(.read)
       var list: [UInt8] = []
-      for name in try volume.listAttributes(of: inode) { list += name + [0] }
+      for name in try volume.listAttributes(of: inode, for: caller) { list += name + [0] }
       answer(reply, list, size)
     } catch {
       reply.error(error.errno)
@@ -44,11 +47,27 @@ extension Bridge {
     do throws(VolumeError) {
       try admit(.read)
       guard let mode = AttributeMode(flags: flags) else { throw .system(.invalid) }
-      try volume.setAttribute(name.bytes, to: value.bytes, of: inode, mode, by: caller)
+      try volume.setAttribute(
+        name.bytes, to: value.bytes, of: inode, mode, by: member(caller, of: inode, name, reply))
       reply.done()
     } catch {
       reply.error(error.errno)
     }
+  }
+
+  /// The caller, as a member of the inode's group if that matters and one of his groups is it: an
+  /// access control list takes the set-group-id bit from all others, as chmod(2) does.
+  private func member(
+    _ caller: Caller, of inode: InodeNumber, _ name: Name, _ reply: borrowing Reply
+  ) throws(VolumeError) -> Caller {
+    guard caller.user != 0, name.bytes == AccessControl.access else { return caller }
+    let attributes = try volume.attributes(of: inode)
+    guard attributes.mode & S_ISGID != 0, attributes.group != caller.group,
+      reply.isAskedByMember(of: attributes.group)
+    else { return caller }
+    var member = caller
+    member.group = attributes.group
+    return member
   }
 
   func removexattr(_ name: Name, _ inode: InodeNumber, _ reply: consuming Reply) {

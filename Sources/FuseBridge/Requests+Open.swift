@@ -1,5 +1,6 @@
 internal import Glibc
 internal import POSIX
+internal import Synchronization
 internal import Volume
 
 /// Handles: open(2), close(2), fsync(2).
@@ -8,7 +9,7 @@ extension Bridge {
     do throws(VolumeError) {
       try admit(.open)
       try volume.open(inode, truncate: flags & O_TRUNC != 0)
-      try clearSetID(inode, caller)
+      if flags & O_TRUNC != 0 { try clearSetID(inode, caller, reply) }
       let handle = Handle(flags: flags)
       opened(inode, handle)
       if !reply.opened(handle) { closed(inode, handle) }
@@ -17,13 +18,18 @@ extension Bridge {
     }
   }
 
-  /// open(2) with O_TRUNC takes set-uid bits away, where the kernel says so; the mode that the
-  /// kernel knew must not outlive it.
-  private func clearSetID(_ inode: InodeNumber, _ caller: Caller) throws(VolumeError) {
-    guard Worker.current.clearsSetID else { return }
+  /// open(2) with O_TRUNC takes set-uid bits away, where the kernel says so; one that can't say it
+  /// leaves them to us (fuse_do_setattr in fs/fuse/dir.c). The mode that the kernel knew must not
+  /// outlive it.
+  private func clearSetID(
+    _ inode: InodeNumber, _ caller: Caller, _ reply: borrowing Reply
+  ) throws(VolumeError) {
+    let isTold = takesKillPriv.load(ordering: .relaxed)
+    guard isTold ? Worker.current.clearsSetID : caller.user != 0 else { return }
     var change = AttributeChange()
     change.clearsSetID = true
     do throws(VolumeError) {
+      change.mode = try modeWithoutSetGroup(inode, caller, reply)
       _ = try volume.setAttributes(of: inode, change, by: caller)
       kernel.invalidateAttributes(inode)
     } catch {

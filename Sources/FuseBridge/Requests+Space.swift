@@ -14,8 +14,12 @@ extension Bridge {
     }
   }
 
+  /// The kernel does not say whether set-uid bits are to go (fuse_file_fallocate in
+  /// fs/fuse/file.c): they stay for the administrator alone. It keeps the mode it knew, and has to
+  /// ask for it again.
   func fallocate(
-    _ inode: InodeNumber, _ mode: Int32, at offset: off_t, _ count: off_t, _ reply: consuming Reply
+    _ inode: InodeNumber, _ mode: Int32, at offset: off_t, _ count: off_t, _ caller: Caller,
+    _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
       try admit(.write)
@@ -23,7 +27,10 @@ extension Bridge {
       let start = try UInt64(offset: offset)
       let (end, overflow) = start.addingReportingOverflow(try UInt64(offset: count))
       guard !overflow, end <= UInt64(off_t.max) else { throw .system(.fileTooLarge) }
-      try volume.allocate(inode, start..<end, mode)
+      let clearsSetID = caller.user != 0
+      defer { if clearsSetID { kernel.invalidateAttributes(inode) } }
+      try volume.allocate(inode, start..<end, mode, clearsSetID: clearsSetID)
+      if clearsSetID { try clearSetGroup(inode, caller, reply) }
       reply.done()
     } catch {
       reply.error(error.errno)
@@ -42,15 +49,18 @@ extension Bridge {
   ) {
     do throws(VolumeError) {
       try admit(.read)
+      guard offset >= 0 else { throw .system(.noAddress) }
       let start = try UInt64(offset: offset)
       guard let target = SeekTarget(rawValue: whence) else { throw .system(.invalid) }
       guard known.mayBeDirty(inode) else {
         return seek(inode, from: start, target, reply)
       }
       let postponed = reply.postponed()
+      begin()
       notifier.run { [self] in
         kernel.invalidate(inode)
         seek(inode, from: start, target, postponed.reply)
+        end()
       }
     } catch {
       reply.error(error.errno)

@@ -97,10 +97,11 @@ final class ActiveMount: Sendable {
     }
   }
 
-  /// Why the last write failed, if it did.
+  /// Why the last write failed, if it did: what the kernel still had, or the vault's own end.
   var failure: Failure? {
-    guard let error = ending.withLock({ $0.failure }) else { return nil }
-    return Failure(error.errno, doing: "the last changes could not all be written")
+    let closing = ending.withLock { $0.failure?.errno }
+    guard let errno = session.writeBackFailure ?? closing else { return nil }
+    return Failure(errno, doing: "the last changes could not all be written")
   }
 
   /// Nanoseconds since a program last asked for something.

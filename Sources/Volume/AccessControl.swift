@@ -7,8 +7,8 @@ import POSIX
 ///
 /// The stored form is the kernel's: version 2 in 4 bytes, then tag 2, permissions 2, id 4 for each
 /// entry.
-enum AccessControl {
-  static let access = Array("system.posix_acl_access".utf8)
+package enum AccessControl {
+  package static let access = Array("system.posix_acl_access".utf8)
   static let defaults = Array("system.posix_acl_default".utf8)
 
   private enum EntryTag {

@@ -5,9 +5,9 @@ import POSIX
 
 extension Volume {
   /// fallocate(2). Space cannot be promised on a store that never overwrites; ENOSPC tells what
-  /// surely fails.
+  /// surely fails. Changes content, or could, so it takes set-uid bits away as a write does.
   package func allocate(
-    _ inode: InodeNumber, _ range: Range<UInt64>, _ mode: AllocationMode
+    _ inode: InodeNumber, _ range: Range<UInt64>, _ mode: AllocationMode, clearsSetID: Bool
   ) throws(VolumeError) {
     guard range.upperBound <= Layout.maximumFileSize else { throw .system(.fileTooLarge) }
     guard !range.isEmpty else { throw .system(.invalid) }
@@ -25,6 +25,7 @@ extension Volume {
           guard record.isRegular else {
             throw EngineError.posix(record.isDirectory ? .isDirectory : .invalid)
           }
+          if clearsSetID { try clearSetID(of: node, record) }
           let size = node.state.withLock { $0.size } ?? record.size
           if mode == .punch || mode == .zero || mode == .zeroKeepingSize {
             try punch(node, record, range, size: size)
@@ -37,6 +38,13 @@ extension Volume {
           }
         }
       }
+    }
+  }
+
+  private func clearSetID(of node: Node, _ record: InodeRecord) throws(EngineError) {
+    guard record.mode & (FileMode.setUser | FileMode.setGroup) != 0 else { return }
+    try engine.transact { (transaction) throws(EngineError) in
+      try Inodes.change(node.number, in: transaction) { $0.clearSetID() }
     }
   }
 

@@ -36,7 +36,7 @@ extension Volume {
     let first = offset / chunkSize
     let last = (offset + UInt64(length) + chunkSize - 1) / chunkSize
     let references = try references(of: node, record, first..<last)
-    let keys = keys(of: node, record)
+    let keys = try keys(of: node, record)
     var done = 0
     while done < length {
       let position = offset + UInt64(done)

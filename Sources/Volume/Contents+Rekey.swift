@@ -31,13 +31,13 @@ extension Volume {
   private static let tableChunks = UInt64(Layout.referencesPerTable)
 
   /// The file's keys, derived once while the node is in memory.
-  func keys(of node: Node, _ record: InodeRecord) -> FileKeys {
+  func keys(of node: Node, _ record: InodeRecord) throws(EngineError) -> FileKeys {
     if let keys = node.state.withLock({ $0.keys }) { return keys }
     let isRekeying = record.flags.contains(.rekeying)
     let keys = FileKeys(
-      newest: engine.fileKey(seed: record.seed, number: record.keyNumber),
+      newest: try engine.fileKey(seed: record.seed, number: record.keyNumber),
       old: isRekeying
-        ? engine.fileKey(seed: record.seed, number: record.keyNumber &- 1) : nil)
+        ? try engine.fileKey(seed: record.seed, number: record.keyNumber &- 1) : nil)
     node.state.withLock { state in
       state.keys = keys
       state.rekeyed = UInt64(record.rekeyed) * Self.tableChunks
@@ -87,7 +87,7 @@ extension Volume {
 
   private func rekeyWhatIsDue(_ node: Node) throws(EngineError) {
     let record = try record(of: node.number)
-    _ = keys(of: node, record)
+    _ = try keys(of: node, record)
     let size = node.state.withLock { $0.size } ?? record.size
     let end = (size + UInt64(Layout.chunkSize) - 1) / UInt64(Layout.chunkSize)
     while node.state.withLock({ $0.rekeyingDue >= Int(Self.tableChunks) }) {

@@ -113,8 +113,8 @@ extension Volume {
   ) throws(EngineError) -> Int {
     let wanted = min(span.byteCount, ScratchPool.size) / Layout.chunkSize
     let goal = node.state.withLock { $0.goal }
+    let key = try keys(of: node, record).newest
     let slots = try engine.data.allocator.take(wanted, near: goal)
-    let key = keys(of: node, record).newest
     let sealed = scratch.take()
     defer { scratch.giveBack(sealed) }
     var references: [Reference] = []
@@ -181,7 +181,7 @@ extension Volume {
     try engine.data.read(reference.slot..<(reference.slot + 1), into: sealed, at: 0)
     var bytes = plain.mutableBytes(in: 0..<Layout.chunkSize)
     guard
-      keys(of: node, record).open(
+      try keys(of: node, record).open(
         sealed, 0..<Layout.chunkSize, into: &bytes, reference, chunkContext(node.number, chunk))
     else {
       throw .damaged(
@@ -217,7 +217,7 @@ extension Volume {
 extension InodeRecord {
   /// What a write or a change of owner does to set-user-id and set-group-id, chown(2).
   mutating func clearSetID() {
-    guard isRegular else { return }
+    guard !isDirectory else { return }
     mode &= ~FileMode.setUser
     if mode & FileMode.groupExecute != 0 { mode &= ~FileMode.setGroup }
   }

@@ -13,6 +13,26 @@ enum ExtendedAttributes {
     var value: [UInt8]
   }
 
+  private static let namespaces = ["user.", "security.", "trusted."].map { Array($0.utf8) }
+  private static let trusted = Array("trusted.".utf8)
+
+  /// Whether a name is one of those that ext4 has. The kernel asks nobody's permission for a name
+  /// outside of the namespaces it knows (xattr_permission in fs/xattr.c), so there are none.
+  static func isSupported(_ name: [UInt8]) -> Bool {
+    if name == AccessControl.access || name == AccessControl.defaults { return true }
+    return namespaces.contains { name.count > $0.count && name.starts(with: $0) }
+  }
+
+  /// Whether a name is shown to a caller: `trusted` ones are for the administrator, xattr(7).
+  static func isShown(_ name: [UInt8], to caller: Caller) -> Bool {
+    isSupported(name) && (caller.user == 0 || !name.starts(with: trusted))
+  }
+
+  /// EOPNOTSUPP for a name in none of the namespaces.
+  static func check(_ name: [UInt8]) throws(EngineError) {
+    guard isSupported(name) else { throw .posix(.notSupported) }
+  }
+
   /// The most bytes an inode's list can take.
   static let maximumBytes = 128 << 10
   private static let header = 8
@@ -86,7 +106,8 @@ extension Volume {
     _ name: [UInt8], of inode: InodeNumber
   ) throws(VolumeError) -> [UInt8] {
     try answer { () throws(EngineError) in
-      try engine.read { (pages) throws(EngineError) in
+      try ExtendedAttributes.check(name)
+      return try engine.read { (pages) throws(EngineError) in
         let record = try Inodes.record(of: inode.rawValue, in: pages)
         guard record.attributePage != 0,
           let found = try ExtendedAttributes.all(of: record, in: pages)
@@ -97,11 +118,15 @@ extension Volume {
     }
   }
 
-  package func listAttributes(of inode: InodeNumber) throws(VolumeError) -> [[UInt8]] {
+  /// listxattr(2), as far as it is the caller's to see.
+  package func listAttributes(
+    of inode: InodeNumber, for caller: Caller
+  ) throws(VolumeError) -> [[UInt8]] {
     try answer { () throws(EngineError) in
       try engine.read { (pages) throws(EngineError) in
         let record = try Inodes.record(of: inode.rawValue, in: pages)
         return try ExtendedAttributes.all(of: record, in: pages).map { $0.name }
+          .filter { ExtendedAttributes.isShown($0, to: caller) }
       }
     }
   }
@@ -112,6 +137,7 @@ extension Volume {
   ) throws(VolumeError) {
     try answer { () throws(EngineError) in
       guard !name.isEmpty, name.count <= 255 else { throw EngineError.posix(.range) }
+      try ExtendedAttributes.check(name)
       guard value.count <= 65536 else { throw EngineError.posix(.tooBig) }
       try engine.transact { (transaction) throws(EngineError) in
         try Inodes.change(inode.rawValue, in: transaction) { (record) throws(EngineError) in
@@ -136,6 +162,7 @@ extension Volume {
     _ name: [UInt8], of inode: InodeNumber
   ) throws(VolumeError) {
     try answer { () throws(EngineError) in
+      try ExtendedAttributes.check(name)
       try engine.transact { (transaction) throws(EngineError) in
         try Inodes.change(inode.rawValue, in: transaction) { (record) throws(EngineError) in
           var all = try ExtendedAttributes.all(of: record, in: transaction)

@@ -49,7 +49,6 @@ extension Volume {
               guard record.isRegular else {
                 throw .posix(record.isDirectory ? .isDirectory : .invalid)
               }
-              record.clearSetID()
               record.apply(change)
             }
             if size > 0 || change.modified != nil {

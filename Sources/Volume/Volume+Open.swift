@@ -4,6 +4,8 @@ import POSIX
 
 extension Volume {
   /// Counts an open handle; the inode lives until it is released. `truncate` is O_TRUNC.
+  ///
+  /// It takes no set-uid bits away: whether they are to go depends on who asks.
   package func open(_ inode: InodeNumber, truncate: Bool) throws(VolumeError) {
     try answer { () throws(EngineError) in
       let record = try record(of: inode.rawValue)
@@ -15,7 +17,7 @@ extension Volume {
         }
         try nodes.with(inode.rawValue) { (node) throws(EngineError) in
           try node.content.withWrite { () throws(EngineError) in
-            try resize(node, to: 0) { (record) throws(EngineError) in record.clearSetID() }
+            try resize(node, to: 0) { _ in }
           }
         }
       } catch {

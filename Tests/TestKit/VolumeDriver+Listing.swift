@@ -53,7 +53,7 @@ extension VolumeDriver {
       entry.target = try volume.symlinkTarget(of: inode)
     default: break
     }
-    for name in try volume.listAttributes(of: inode) {
+    for name in try volume.listAttributes(of: inode, for: caller) {
       entry.attributes[name] = try volume.getAttribute(name, of: inode)
     }
     return entry

@@ -83,7 +83,8 @@ package struct VolumeDriver: Sendable {
       _ = try volume.setAttributes(of: try find(path), change, by: caller)
     case .punch(let path, let range):
       try volume.allocate(
-        try find(path), UInt64(range.lowerBound)..<UInt64(range.upperBound), .punch)
+        try find(path), UInt64(range.lowerBound)..<UInt64(range.upperBound), .punch,
+        clearsSetID: true)
     case .setAttribute(let path, let name, let count, let fill):
       let value = Operation.bytes(count, fill: fill)
       try volume.setAttribute(name, to: value, of: try find(path), .either, by: caller)

@@ -1,12 +1,19 @@
-"""Checks of POSIX behaviour in the current folder: `posix.py NAME` runs one. Each leaves nothing behind."""
+"""Checks of POSIX behaviour: `posix.py NAME` runs one, in a folder of its own below the current.
+
+Each leaves nothing behind. Those called `root_check_` make files of several users, so only root
+runs them, where other users can get at the filesystem.
+"""
 import ctypes
 import errno
 import fcntl
 import mmap
 import os
 import stat
+import struct
 import subprocess
 import sys
+import tempfile
+import traceback
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
@@ -19,6 +26,24 @@ def fails_with(number, call, *arguments):
         assert failure.errno == number, failure
         return
     raise AssertionError("no error")
+
+
+def as_user(call, *arguments, user=65534, group=65534, groups=()):
+    """Calls something in a process of another user."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            os.setgroups(groups)
+            os.setresgid(group, group, group)
+            os.setresuid(user, user, user)
+            call(*arguments)
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def put(name, data):
@@ -183,6 +208,62 @@ def check_extended_attributes():
     os.unlink("f")
 
 
+def check_attributes_outside_of_namespaces():
+    put("f", b"")
+    for name in ("system.x", "foo", "other.x", "system.posix_acl"):
+        fails_with(errno.EOPNOTSUPP, os.setxattr, "f", name, b"1")
+        fails_with(errno.EOPNOTSUPP, os.getxattr, "f", name)
+        fails_with(errno.EOPNOTSUPP, os.removexattr, "f", name)
+    for name in ("user.", "security."):
+        try:
+            os.setxattr("f", name, b"1")
+            raise AssertionError("no error")
+        except OSError as failure:
+            assert failure.errno in (errno.EOPNOTSUPP, errno.EINVAL), failure
+    assert [n for n in os.listxattr("f") if n != "security.selinux"] == []
+    os.unlink("f")
+
+
+def root_check_trusted_attributes_are_hidden_from_others():
+    put("f", b"")
+    os.setxattr("f", "trusted.t", b"3")
+    os.setxattr("f", "user.u", b"4")
+    os.chown("f", 65534, 65534)
+    assert {"trusted.t", "user.u"} <= set(os.listxattr("f"))
+
+    def look():
+        names = os.listxattr("f")
+        assert "user.u" in names and "trusted.t" not in names, names
+
+    as_user(look)
+    os.unlink("f")
+
+
+def acl(*entries):
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in entries)
+
+
+def root_check_access_list_keeps_set_group_for_members():
+    none = 0xFFFFFFFF
+    value = acl((1, 7, none), (2, 5, 1001), (4, 5, none), (16, 5, none), (32, 0, none))
+
+    def change(name):
+        os.setxattr(name, "system.posix_acl_access", value)
+
+    for is_member in (True, False):
+        put("f", b"")
+        os.mkdir("d")
+        for name in ("f", "d"):
+            os.chown(name, 1000, 2000)
+            os.chmod(name, 0o2770)
+            groups = [3000, 2000] if is_member else [3000]
+            as_user(change, name, user=1000, group=1000, groups=groups)
+            mode = os.stat(name).st_mode & 0o7777
+            assert mode == (0o2750 if is_member else 0o750), (name, is_member, oct(mode))
+        os.unlink("f")
+        os.rmdir("d")
+
+
 def check_fallocate():
     fd = make("f")
     os.write(fd, b"q" * 20000)
@@ -196,6 +277,73 @@ def check_fallocate():
     os.unlink("f")
 
 
+def changes():
+    """Each way to change content, as a function of no arguments."""
+
+    def write():
+        os.write(os.open("f", os.O_WRONLY), b"y")
+
+    def empty():
+        os.open("f", os.O_WRONLY | os.O_TRUNC)
+
+    def allocate():
+        assert libc.fallocate(os.open("f", os.O_RDWR), 0, 0, 30000) == 0, ctypes.get_errno()
+
+    return [write, empty, lambda: os.truncate("f", 100), allocate]
+
+
+def expect_mode_after_changes(before, after, **who):
+    for number, change in enumerate(changes()):
+        put("f", b"x" * 20000)
+        os.chown("f", 65534, 2000)
+        os.chmod("f", before)
+        as_user(change, **who)
+        mode = os.stat("f").st_mode & 0o7777
+        assert mode == after, (number, oct(mode), who)
+        os.unlink("f")
+
+
+def root_check_changes_by_root_keep_set_user():
+    expect_mode_after_changes(0o6777, 0o6777, user=0, group=0)
+
+
+def root_check_changes_by_others_clear_set_user():
+    expect_mode_after_changes(0o6777, 0o777, user=1000, group=1000)
+
+
+def root_check_changes_by_others_clear_set_group_without_execution():
+    expect_mode_after_changes(0o2666, 0o666, user=1000, group=1000)
+    expect_mode_after_changes(0o2666, 0o2666, user=1000, group=1000, groups=[2000])
+    expect_mode_after_changes(0o2666, 0o2666, user=1000, group=2000)
+
+
+def root_check_chown_of_a_fifo_clears_set_user():
+    os.mkfifo("p")
+    os.chmod("p", 0o6777)
+    os.chown("p", 1000, 1000)
+    assert os.stat("p").st_mode & 0o7777 == 0o777
+    os.unlink("p")
+
+
+def root_check_fallocate_clears_set_user():
+    put("f", b"x" * 20000)
+    os.chown("f", 65534, 65534)
+    for mode in (0, 1, 3, 0x10, 0x11):
+        os.chmod("f", 0o6777)
+
+        def allocate():
+            fd = os.open("f", os.O_RDWR)
+            assert libc.fallocate(fd, mode, 0, 30000) == 0, ctypes.get_errno()
+
+        os.stat("f")
+        as_user(allocate, user=1000, group=1000)
+        assert os.stat("f").st_mode & 0o7777 == 0o777, (mode, oct(os.stat("f").st_mode))
+        os.chmod("f", 0o6777)
+        allocate()
+        assert os.stat("f").st_mode & 0o7777 == 0o6777, mode
+    os.unlink("f")
+
+
 def check_seek_data_and_hole():
     fd = make("f")
     os.pwrite(fd, b"x" * 4096, 1 << 20)
@@ -204,6 +352,8 @@ def check_seek_data_and_hole():
     assert data <= 1 << 20
     assert os.lseek(fd, 1 << 20, os.SEEK_HOLE) >= (1 << 20) + 4096
     fails_with(errno.ENXIO, os.lseek, fd, 2 << 20, os.SEEK_DATA)
+    fails_with(errno.ENXIO, os.lseek, fd, -1, os.SEEK_DATA)
+    fails_with(errno.ENXIO, os.lseek, fd, -1, os.SEEK_HOLE)
     os.close(fd)
     os.unlink("f")
 
@@ -242,9 +392,7 @@ def check_set_group_directory():
     os.rmdir("d")
 
 
-def check_chown_clears_set_user():
-    if os.geteuid() != 0:
-        return
+def root_check_chown_clears_set_user():
     put("f", b"x")
     os.chmod("f", 0o6755)
     os.chown("f", 1000, 1000)
@@ -342,4 +490,12 @@ def check_hard_links_to_open_file():
 
 
 if __name__ == "__main__":
-    globals()["check_" + sys.argv[1]]()
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        os.chmod(folder, 0o777)
+        os.chdir(folder)
+        try:
+            globals()[sys.argv[1]]()
+        finally:
+            left = os.listdir(b".")
+            os.chdir("..")
+    assert left == [], left
