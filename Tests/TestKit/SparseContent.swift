@@ -39,8 +39,9 @@ struct SparseContent: Sendable, Equatable {
     if !range.isEmpty { size = max(size, range.upperBound) }
   }
 
+  /// What is reserved past the new end goes too, as on ext4 and XFS.
   mutating func resize(_ newSize: Int) {
-    if newSize < size { clear(newSize..<Self.endless) }
+    clear(newSize..<Self.endless)
     size = newSize
   }
 
