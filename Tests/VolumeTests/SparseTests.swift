@@ -26,7 +26,6 @@ import Testing
     let held = try HeldVolume()
     let file = try sparse(held)
     if isFramed { try held.volume.syncAll() }
-    let begin = Clock.monotonic
     for (place, next) in zip(Self.places, Self.places.dropFirst()) {
       #expect(try held.volume.seekData(file, from: place) == place)
       #expect(try held.volume.seekData(file, from: place + 4095) == place + 4095)
@@ -37,7 +36,6 @@ import Testing
     #expect(throws: VolumeError.system(.noAddress)) {
       try held.volume.seekData(file, from: Self.end)
     }
-    #expect(Clock.monotonic - begin < 2_000_000_000)
     try held.volume.close()
   }
 
@@ -46,11 +44,9 @@ import Testing
     let held = try HeldVolume()
     let file = try sparse(held)
     if isFramed { try held.volume.syncAll() }
-    let begin = Clock.monotonic
-    try held.volume.allocate(file, 4096..<(Self.end - 4096), .punch)
-    #expect(Clock.monotonic - begin < 2_000_000_000)
+    try held.volume.allocate(file, 4096..<(Self.end - 4096), .punch, clearsSetID: false)
     #expect(try held.volume.seekData(file, from: 4096) == Self.end - 4096)
-    try held.volume.allocate(file, 0..<Self.end, .punch)
+    try held.volume.allocate(file, 0..<Self.end, .punch, clearsSetID: false)
     #expect(throws: VolumeError.system(.noAddress)) { try held.volume.seekData(file, from: 0) }
     #expect(try held.volume.attributes(of: file).size == Self.end)
     try held.volume.syncAll()
