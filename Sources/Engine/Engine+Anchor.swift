@@ -8,7 +8,11 @@ extension Engine {
     _ anchor: AnchorFile?, _ chain: inout Chain, _ store: PageStore, _ options: EngineOptions,
     _ warnings: inout [OpenWarning]
   ) throws(EngineError) {
-    guard let anchor else { return }
+    guard let anchor else {
+      // Without one an older state would go unnoticed: that is said aloud.
+      if !options.readOnly { warnings.append(.anchorUnwritable) }
+      return
+    }
     guard let (known, counter) = anchor.read() else {
       warnings.append(.firstUse)
       return

@@ -27,7 +27,9 @@ package final class Volume: Sendable {
     directories = Directories(hash: engine.nameHash())
   }
 
-  package var warnings: [OpenWarning] { engine.warnings }
+  package var warnings: [OpenWarning] {
+    engine.anchorFailed ? engine.warnings + [.anchorUnwritable] : engine.warnings
+  }
   package var isReadOnly: Bool { engine.isReadOnly }
 
   package var statistics: VolumeStatistics {

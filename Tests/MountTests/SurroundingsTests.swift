@@ -44,6 +44,16 @@ struct SurroundingsTests {
       """)
   }
 
+  /// Without the state folder an older copy of the vault would go unnoticed.
+  @Test func aMissingStateFolderIsToldOf() throws {
+    let vault = try Mounted(mounting: false)
+    let outcome = try vault.sh(
+      """
+      XDG_STATE_HOME=/proc/none "$COFFRE" mount --password-file password vault mount
+      """, in: vault.scratch)
+    #expect(outcome.status == 0 && outcome.output.contains("warning: "), "\(outcome.output)")
+  }
+
   @Test func usualOptionsOfMountAreTaken() throws {
     let vault = try Mounted(mounting: false)
     let own = "password_file=\(vault.password),lock_after=never"
