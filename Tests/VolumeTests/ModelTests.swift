@@ -21,15 +21,23 @@ import Testing
     return options
   }
 
-  @Test(arguments: 0..<8 as Range<UInt64>)
-  func agreesWithTheModel(seed: UInt64) throws {
-    let master = SecretBytes(random: 32)
+  private func makeVault(_ master: borrowing SecretBytes) throws -> SimulatedDisk {
     let disk = SimulatedDisk()
     try Volume.create(
       on: disk, master: master, vault: vault, options: options, anchor: nil,
       owner: Caller(user: 1000, group: 1000, mask: 0o022))
-    var volume = try Volume.open(
-      on: disk, master: master, vault: vault, options: options, anchor: nil)
+    return disk
+  }
+
+  private func open(_ disk: SimulatedDisk, _ master: borrowing SecretBytes) throws -> Volume {
+    try Volume.open(on: disk, master: master, vault: vault, options: options, anchor: nil)
+  }
+
+  @Test(arguments: 0..<8 as Range<UInt64>)
+  func agreesWithTheModel(seed: UInt64) throws {
+    let master = SecretBytes(random: 32)
+    let disk = try makeVault(master)
+    var volume = try open(disk, master)
     var model = ModelVolume()
     var generator = OperationGenerator(seed: seed, largest: 40 * 4096)
     for round in 0..<6 {
@@ -45,8 +53,7 @@ import Testing
       try expectSame(volume, model, "seed \(seed) round \(round)")
       try volume.close()
       // A kill loses nothing that was framed; a clean stop loses nothing at all.
-      volume = try Volume.open(
-        on: disk, master: master, vault: vault, options: options, anchor: nil)
+      volume = try open(disk, master)
       try expectSame(volume, model, "seed \(seed) after mount \(round)")
     }
     try volume.close()
@@ -61,12 +68,7 @@ import Testing
   /// Everything removed leaves no chunk, no page and no inode behind.
   @Test func leaksNothing() throws {
     let master = SecretBytes(random: 32)
-    let disk = SimulatedDisk()
-    try Volume.create(
-      on: disk, master: master, vault: vault, options: options, anchor: nil,
-      owner: Caller(user: 1000, group: 1000, mask: 0o022))
-    let volume = try Volume.open(
-      on: disk, master: master, vault: vault, options: options, anchor: nil)
+    let volume = try open(try makeVault(master), master)
     var generator = OperationGenerator(seed: 99, largest: 200 * 4096)
     for _ in 0..<400 { _ = VolumeDriver(volume).apply(generator.next()) }
     try volume.empty(.root)
