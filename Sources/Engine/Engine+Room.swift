@@ -81,7 +81,7 @@ extension Engine {
 
 extension DiskError {
   /// Whether the lower filesystem or the user's share of it is full.
-  var isFull: Bool { errno == .noSpace || errno == .overQuota }
+  var isFull: Bool { errno.isFull }
 
   /// Whether the same may succeed later: nothing is wrong with what is stored.
   var isTransient: Bool { isFull || errno == .noMemory || errno == .tooManyOpenFiles }

@@ -45,7 +45,7 @@ extension Bridge {
     } catch {
       if isWriteback {
         noteWriteBackFailure(error.errno)
-        if error.errno == .noSpace || error.errno == .overQuota {
+        if error.errno.isFull {
           known.refuse(inode, error.errno)
         }
       }

@@ -43,6 +43,9 @@ package struct Errno: RawRepresentable, Error, Hashable, Sendable {
   package static let illegalSequence = Errno(rawValue: EILSEQ)
   package static let tooBig = Errno(rawValue: E2BIG)
 
+  /// Whether the filesystem, or the user's share of it, is full.
+  package var isFull: Bool { self == .noSpace || self == .overQuota }
+
   /// The system's own sentence for the number, strerror(3).
   package var description: String {
     var buffer = [CChar](repeating: 0, count: 128)

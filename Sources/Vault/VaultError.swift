@@ -48,7 +48,7 @@ package indirect enum VaultError: Error, Hashable, Sendable {
 extension VaultError {
   init(_ error: DiskError) {
     self =
-      error.errno == .noSpace || error.errno == .overQuota
+      error.errno.isFull
       ? .noSpace : .system(error.errno, operation: error.operation)
   }
 
