@@ -52,7 +52,7 @@ package final class DataSpace: Sendable {
 
   package func write(_ sealed: Buffer, _ range: Range<Int>, at slot: UInt32) throws(EngineError) {
     do { try containers.write(sealed.bytes(in: range), at: slot) } catch {
-      if error.errno == .noSpace || error.errno == .overQuota {
+      if error.isFull {
         throw .noSpace("the lower filesystem is full")
       }
       throw .disk(error)
@@ -61,7 +61,9 @@ package final class DataSpace: Sendable {
 
   /// Takes slots back that were written and that no frame names. Their space is the disk's again
   /// where it is short; elsewhere the next chunks find it allocated.
-  package func giveBack(_ slots: [UInt32], punching: Bool) {
+  package func giveBack(_ slots: [UInt32], punching: @autoclosure () -> Bool) {
+    guard !slots.isEmpty else { return }
+    let punching = punching()
     for range in Engine.ranges(slots) {
       if punching { try? containers.punch(range) }
       allocator.giveBackPieces(range)
