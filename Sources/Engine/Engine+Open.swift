@@ -103,13 +103,8 @@ extension Engine {
     roots: RootFiles, anchor: AnchorFile?, root: RootRecord
   ) throws(EngineError) -> EngineParts {
     let meta = Containers(disk: disk, folders: ["meta-a", "meta-b"])
-    let keys = metadataSeeds(root).map { seed in
-      let seed = Buffer(seed)
-      return SealingKey(
-        KeyDerivation.derive(.metadata, from: master, vault: vault, context: seed.bytes))
-    }
     let store = PageStore(
-      containers: meta, keys: keys, tops: root.tops,
+      containers: meta, keys: metadataKeys(root, master: master, vault: vault), tops: root.tops,
       cachePages: options.cacheBytes / Layout.chunkSize, heals: !options.readOnly)
     let backed: UInt32
     do { backed = try meta.backedSlots() } catch { throw .disk(error) }

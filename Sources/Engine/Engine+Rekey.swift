@@ -7,10 +7,21 @@ import POSIX
 extension Engine {
   private static let noSeed = [UInt8](repeating: 0, count: 32)
 
-  /// The newest seed first.
-  static func metadataSeeds(_ root: RootRecord) -> [[UInt8]] {
-    root.oldMetadataSeed == noSeed
+  /// The newest key, then the one before while pages under it are left.
+  static func metadataKeys(
+    _ root: RootRecord, master: borrowing SecretBytes, vault: [UInt8]
+  ) -> [SealingKey] {
+    let seeds =
+      root.oldMetadataSeed == noSeed
       ? [root.metadataSeed] : [root.metadataSeed, root.oldMetadataSeed]
+    var keys: [SealingKey] = []
+    for seed in seeds {
+      let context = Buffer(seed)
+      keys.append(
+        SealingKey(
+          KeyDerivation.derive(.metadata, from: master, vault: vault, context: context.bytes)))
+    }
+    return keys
   }
 
   /// Takes a new key if the old one has done enough. A checkpoint that is abandoned after this has
@@ -36,13 +47,7 @@ extension Engine {
 
   private func useKeys(of root: RootRecord) {
     store.use(
-      Self.metadataSeeds(root).map { seed in
-        let seed = Buffer(seed)
-        return master.withSecret { secret in
-          SealingKey(
-            KeyDerivation.derive(.metadata, from: secret, vault: vault, context: seed.bytes))
-        }
-      })
+      master.withSecret { Self.metadataKeys(root, master: $0, vault: vault) })
   }
 
   /// Pages and tables to be sealed under the newest key with the next checkpoint, and where to go

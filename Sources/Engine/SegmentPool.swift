@@ -41,7 +41,6 @@ final class SegmentPool: Sendable {
 
   /// Takes in what a session before left in the folder; `named` belongs to the journal still.
   func adopt(except named: [UInt64]) throws(DiskError) {
-    let kept = Set(named.map { SegmentCodec.fileName($0) })
     let names = try disk.list("journal").map { "journal/" + $0 }
     // Names are outside data: what is no segment's is left alone, and moves no number.
     let numbers = names.compactMap { SegmentCodec.number(ofFile: $0) }
@@ -49,14 +48,13 @@ final class SegmentPool: Sendable {
       let near = numbers.filter { $0 < state.nextNumber &+ 1 << 32 }
       state.nextNumber = (near + named).reduce(state.nextNumber) { max($0, $1 &+ 1) }
     }
-    let segments = names.filter { SegmentCodec.number(ofFile: $0) != nil }
-    try keep(segments.filter { !kept.contains($0) }.sorted())
+    try keep(numbers.filter { !named.contains($0) }.sorted())
   }
 
   /// Segments whose frames the durable root contains: kept as spares, or removed if there are
   /// enough.
   func recycle(_ numbers: [UInt64]) throws(DiskError) {
-    try keep(numbers.map { SegmentCodec.fileName($0) })
+    try keep(numbers)
   }
 
   /// Makes spares until there are enough. Throws ENOSPC if the disk has no room for them.
@@ -87,9 +85,9 @@ final class SegmentPool: Sendable {
     }
   }
 
-  private func keep(_ names: [String]) throws(DiskError) {
+  private func keep(_ numbers: [UInt64]) throws(DiskError) {
     var kept: [Segment] = []
-    for name in names {
+    for name in numbers.map({ SegmentCodec.fileName($0) }) {
       if count + kept.count < Self.target, let segment = renew(name) {
         kept.append(segment)
       } else {
