@@ -52,6 +52,7 @@ extension Engine {
   ) throws(EngineError) -> Engine {
     let roots = RootFiles(disk: disk, master: master, vault: vault)
     var (chain, warnings) = try newestRoot(roots, options)
+    let found = chain.root
     let anchor = anchorDisk.map { AnchorFile(disk: $0, master: master, vault: vault) }
     let parts = try assemble(
       disk, master, vault, options, roots: roots, anchor: anchor, root: chain.root)
@@ -61,7 +62,7 @@ extension Engine {
     }
     var recovery = Recovery(
       disk: disk, vault: vault, store: parts.store, data: parts.data,
-      readOnly: options.readOnly, root: chain.root)
+      readOnly: options.readOnly, root: found)
     try recovery.run(master: master)
     if recovery.hasChanges { warnings.append(.recovered(frames: recovery.frames)) }
     return try finishOpening(parts, chain, warnings, recovery)

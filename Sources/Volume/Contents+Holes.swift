@@ -39,7 +39,7 @@ extension Volume {
   private func makeHoles(
     _ node: Node, _ record: InodeRecord, _ chunks: Range<UInt64>
   ) throws(EngineError) {
-    nodes.notePending(node)
+    defer { nodes.notePending(node) }
     node.state.withLock { state in
       for chunk in state.pending.chunks where chunks.contains(chunk) {
         replace(chunk, .hole, &state)

@@ -77,6 +77,7 @@ extension Volume {
     node.state.withLock { state in
       for (chunk, reference) in fresh { replace(chunk, reference, &state) }
     }
+    nodes.notePending(node)
     unframed.withLock { $0 += fresh.count * Layout.chunkSize }
   }
 

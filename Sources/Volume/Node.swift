@@ -111,17 +111,17 @@ final class NodeTable: Sendable {
     }
   }
 
-  /// Notes that no frame names the node's contents yet.
+  /// Notes that no frame names the node's contents yet; to be called after they changed.
   func notePending(_ node: Node) { changed.withLock { _ = $0.insert(node.number) } }
 
   /// Every node with contents no frame names. Costs nothing for those that did not change.
   var pending: [UInt64] {
-    let settled = changed.withLock { $0 }.filter { number in
-      existing(number)?.state.withLock { $0.isSettled } ?? true
-    }
-    return changed.withLock { changed in
-      // What was settled may have been written since; whoever does so notes it after.
-      changed.subtract(settled)
+    changed.withLock { changed in
+      // Looked at with the table held: who changes a node notes it after, so none is let go of that
+      // changes meanwhile.
+      changed = changed.filter { number in
+        existing(number)?.state.withLock { !$0.isSettled } ?? false
+      }
       return changed.sorted()
     }
   }
