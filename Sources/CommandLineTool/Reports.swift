@@ -25,6 +25,7 @@ enum StatusCommand {
         "  mounted for \(rough(mounted)), unused for \(rough(mount.idle)), locks itself \(after)")
       let healed = mount.healedCopies == 0 ? "" : ", \(mount.healedCopies) damaged copies made good"
       Output.line("  root generation \(mount.generation), process \(mount.process)\(healed)")
+      for warning in mount.warnings { Output.line("  warning: \(warning)") }
     }
   }
 
@@ -46,6 +47,7 @@ enum StatusCommand {
       ("readOnly", .bool(mount.readOnly)), ("generation", .number(Int64(mount.generation))),
       ("healedCopies", .number(Int64(mount.healedCopies))),
       ("process", .number(Int64(mount.process))),
+      ("warnings", .array(mount.warnings.map { .string($0) })),
     ])
   }
 }

@@ -36,6 +36,7 @@ package struct Verb: Sendable {
       Option("allow-other", "let other users in as well, as far as modes let them"),
       Option("lock-after", value: "TIME", "lock when unused for so long: 15m (as it is), never"),
       Option("accept-older", "take an older or forked state of the vault as the true one"),
+      Option("accept-journal-loss", "give up what a damaged journal can't tell, and go on"),
       Option(
         "o", value: "OPTION,...", "options of mount(8) and fuse(8): ro, dev, suid, noexec, ..."),
     ] + secret("", "the password"), run: MountCommand.run)

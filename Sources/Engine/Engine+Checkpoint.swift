@@ -27,6 +27,7 @@ extension Engine {
   struct Snapshot {
     var pages: [PageID: Page?]
     var segment: SegmentName
+    var successor: SegmentName
     var firstSequence: UInt64
     var previous: Tag
     var oldSegments: [UInt64]
@@ -119,9 +120,9 @@ extension Engine {
       // What has changed since it was read goes as it is now.
       let pages = store.snapshot().merging(rekeyed.pages) { changed, _ in changed }
       return Snapshot(
-        pages: pages, segment: journal.segmentName, firstSequence: position.sequence,
-        previous: position.previous, oldSegments: old, rekeys: isRekeying,
-        nextToRekey: rekeyed.next)
+        pages: pages, segment: journal.segmentName, successor: journal.successor,
+        firstSequence: position.sequence, previous: position.previous, oldSegments: old,
+        rekeys: isRekeying, nextToRekey: rekeyed.next)
     }
   }
 
@@ -132,6 +133,7 @@ extension Engine {
     root.generation += 1
     root.metadataSeals += UInt64(plan.slots.count)
     root.segment = snapshot.segment
+    root.successor = snapshot.successor
     root.firstSequence = snapshot.firstSequence
     root.previousTagLow = snapshot.previous.low
     root.previousTagHigh = snapshot.previous.high

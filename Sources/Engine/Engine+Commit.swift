@@ -95,9 +95,11 @@ extension Engine {
   func startSegment(_ writer: inout Writer) throws(EngineError) {
     guard let journal else { preconditionFailure("a read-only engine has no segments") }
     guard let spare = segments.take() else { throw .noSpace("no room for the journal") }
-    let name = SegmentName(number: spare.number, seed: Random.bytes(32))
+    let name = journal.successor
+    precondition(name.number == spare.number, "spares are taken in the order of their numbers")
+    let then = SegmentName(number: segments.successor, seed: Random.bytes(32))
     let codec = try master.withSecretIfOpen { SegmentCodec(name, master: $0, vault: vault) }
-    do throws(DiskError) { try journal.switchTo(codec, spare.file) } catch {
+    do throws(DiskError) { try journal.switchTo(codec, spare.file, then: then) } catch {
       turnReadOnly("writing the journal failed: \(error.errno.description)")
       throw .disk(error)
     }

@@ -33,6 +33,7 @@ extension Engine {
       root.configurationGeneration = options.configurationGeneration
       root.metadataSeed = Random.bytes(32)
       root.segment = name
+      root.successor = SegmentName(number: pool.successor, seed: Random.bytes(32))
       let roots = RootFiles(disk: disk, master: master, vault: vault)
       let copy = roots.seal(root)
       try roots.write(copy, to: 0)
@@ -45,27 +46,57 @@ extension Engine {
   }
 
   /// Opens a vault: takes the newest true root, checks it against the anchor, replays the journal;
-  /// then, unless read-only, writes a new root with a segment of this session's own.
+  /// then, unless read-only, writes a new root with a segment of this session's own. Where there is
+  /// no room for that, the vault is opened read-only.
   package static func open(
     on disk: any Disk, master: borrowing SecretBytes, vault: [UInt8], options: EngineOptions,
-    anchor anchorDisk: (any Disk)?
+    anchor: (any Disk)?
+  ) throws(EngineError) -> Engine {
+    do throws(EngineError) {
+      return try open(disk, master, vault, options, anchor, [])
+    } catch {
+      guard error.isFull, !options.readOnly else { throw error }
+      // From the start: what the first attempt wrote is named by no root, or by a root that is true.
+      var reading = options
+      reading.readOnly = true
+      return try open(disk, master, vault, reading, anchor, [.diskFull])
+    }
+  }
+
+  private static func open(
+    _ disk: any Disk, _ master: borrowing SecretBytes, _ vault: [UInt8], _ options: EngineOptions,
+    _ anchorDisk: (any Disk)?, _ firstWarnings: [OpenWarning]
   ) throws(EngineError) -> Engine {
     let roots = RootFiles(disk: disk, master: master, vault: vault)
     var (chain, warnings) = try newestRoot(roots, options)
+    warnings += firstWarnings
     let found = chain.root
     let anchor = anchorDisk.map { AnchorFile(disk: $0, master: master, vault: vault) }
     let parts = try assemble(
       disk, master, vault, options, roots: roots, anchor: anchor, root: chain.root)
     try checkAnchor(anchor, &chain, parts.store, options, &warnings)
+    var recovery = Recovery(
+      disk: disk, vault: vault, segmentBytes: options.journalSegmentBytes, store: parts.store,
+      root: found)
+    try recovery.run(master: master)
+    try checkEnd(of: recovery, options, &warnings)
     if !options.readOnly && warnings.contains(.rootCopyHealed) {
       try equalise(roots, &chain)
     }
-    var recovery = Recovery(
-      disk: disk, vault: vault, store: parts.store, data: parts.data,
-      readOnly: options.readOnly, root: found)
-    try recovery.run(master: master)
-    if recovery.hasChanges { warnings.append(.recovered(frames: recovery.frames)) }
+    try recovery.publish(to: parts.data, writable: !options.readOnly)
     return try finishOpening(parts, chain, warnings, recovery)
+  }
+
+  /// A gap in the journal is for a person to decide on, before anything is written.
+  private static func checkEnd(
+    of recovery: Recovery, _ options: EngineOptions, _ warnings: inout [OpenWarning]
+  ) throws(EngineError) {
+    guard let gap = recovery.gap else {
+      if recovery.hasChanges { warnings.append(.recovered(frames: recovery.frames)) }
+      return
+    }
+    guard options.readOnly || options.acceptJournalLoss else { throw .journalDamaged(gap) }
+    warnings.append(options.readOnly ? .journalCut(gap) : .journalLossAccepted(gap))
   }
 
   private static func newestRoot(
@@ -139,54 +170,65 @@ extension Engine {
   ) throws(EngineError) -> Engine {
     var parts = parts
     parts.chain = chain
+    if recovery.hasChanges { parts.chain.root.uncleanStops &+= 1 }
+    if recovery.gap != nil { parts.chain.root.uncleanStops &+= Self.stopsOfALostJournal }
     parts.warnings = warnings
     if parts.options.readOnly {
-      parts.health.readOnly = "the vault is mounted read-only"
+      parts.health.readOnly =
+        warnings.contains(.diskFull)
+        ? "there was no room to open the vault for writing" : "the vault is mounted read-only"
       return Engine(parts)
     }
     // The first frame of this session goes to a segment of its own, named by the root written next.
     let name: SegmentName
+    let successor: SegmentName
     do {
       for folder in folders { try parts.disk.createFolder(folder) }
       try parts.segments.adopt(except: recovery.segments)
       if parts.segments.count == 0 { try parts.segments.add() }
       guard let first = parts.segments.take() else { preconditionFailure("a spare was made") }
       name = SegmentName(number: first.number, seed: Random.bytes(32))
+      successor = SegmentName(number: parts.segments.successor, seed: Random.bytes(32))
       let codec = parts.master.withSecret { SegmentCodec(name, master: $0, vault: parts.vault) }
       parts.journal = Journal(
-        segment: (codec, first.file), segmentBytes: parts.options.journalSegmentBytes,
-        nextSequence: recovery.lastSequence + 1, previous: recovery.lastTag)
+        segment: (codec, first.file), successor: successor,
+        segmentBytes: parts.options.journalSegmentBytes, nextSequence: recovery.lastSequence + 1,
+        previous: recovery.lastTag)
     } catch {
       if error.isFull { throw .noSpace("no room to start a journal") }
       throw .disk(error)
     }
     let engine = Engine(parts)
-    try engine.beginSession(name, recovery)
+    try engine.beginSession(name, successor, recovery)
     return engine
   }
 
   /// Writes the first root of this session: the recovered state, a new lineage entry, the new
   /// segment.
   private func beginSession(
-    _ segment: SegmentName, _ recovery: Recovery
+    _ segment: SegmentName, _ successor: SegmentName, _ recovery: Recovery
   ) throws(EngineError) {
     wipe(recovery.wipes)
     try checkpointing.withLock { chain throws(EngineError) in
       chain.root.session = Random.bytes(16)
       chain.root.configurationGeneration = max(
         chain.root.configurationGeneration, options.configurationGeneration)
-      if recovery.hasChanges { chain.root.uncleanStops += 1 }
       try appendLineage(&chain)
       guard try makeMetaRoom(for: checkpointNeed) else { throw .noSpace("no room for metadata") }
       // As much again is there for names and attributes on a disk that is full later.
       _ = try makeMetaRoom(for: checkpointNeed + 2 * Self.metaReserve)
       let snapshot = Snapshot(
-        pages: store.snapshot(), segment: segment, firstSequence: recovery.lastSequence + 1,
-        previous: recovery.lastTag, oldSegments: recovery.segments)
+        pages: store.snapshot(), segment: segment, successor: successor,
+        firstSequence: recovery.lastSequence + 1, previous: recovery.lastTag,
+        oldSegments: recovery.segments)
       writer.withLock { $0.segments = [segment.number] }
       try writeCheckpoint(&chain, snapshot)
     }
   }
+
+  /// A lost journal counts as so many unclean stops, since it may have held the seal counts of many
+  /// frames: 2^26 seals, more than a machine does between two checkpoints.
+  private static let stopsOfALostJournal: UInt32 = 1024
 
   private func appendLineage(_ chain: inout Chain) throws(EngineError) {
     let index = chain.root.lineageCount

@@ -79,6 +79,17 @@ extension Engine {
   }
 }
 
+extension EngineError {
+  /// Whether there was no room for what was to be done.
+  var isFull: Bool {
+    switch self {
+    case .noSpace: true
+    case .disk(let failure): failure.isFull
+    default: false
+    }
+  }
+}
+
 extension DiskError {
   /// Whether the lower filesystem or the user's share of it is full.
   var isFull: Bool { errno.isFull }

@@ -79,7 +79,7 @@ package final class Engine: Sendable {
     store = parts.store
     data = parts.data
     warnings = parts.warnings
-    uncleanStopsAtOpen = parts.chain.root.uncleanStops &+ 1
+    uncleanStopsAtOpen = parts.chain.root.uncleanStops
     writer = Lock(parts.writer)
     segments = parts.segments
     reserve = SpaceReserve(disk: parts.disk)
@@ -88,6 +88,8 @@ package final class Engine: Sendable {
   }
 
   package var isReadOnly: Bool { health.withLock { $0.readOnly != nil } }
+  /// Why nothing can be changed, as a sentence; nil while it can.
+  package var readOnlyReason: String? { health.withLock { $0.readOnly } }
   package var generation: UInt64 { checkpointing.withLock { $0.root.generation } }
   package var anchorFailed: Bool { checkpointing.withLock { $0.anchorFailed } }
   package var healedCopies: Int { store.healedCopies }

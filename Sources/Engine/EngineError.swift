@@ -7,8 +7,6 @@ package enum EngineError: Error, Hashable, Sendable {
   case disk(DiskError)
   /// A stored piece does not authenticate; the string names it.
   case damaged(String)
-  /// A stored object that must exist is not there.
-  case missing(String)
   /// Made by a newer Coffre.
   case unsupported(String)
   /// This machine has seen a newer state of the vault than the one presented.
@@ -17,8 +15,8 @@ package enum EngineError: Error, Hashable, Sendable {
   case forked
   /// The configuration is older than the one this vault was last used with.
   case olderConfiguration(presented: UInt64, known: UInt64)
-  /// A journal frame known to have been durable does not authenticate.
-  case journalDamaged(String)
+  /// The journal does not end where replay had to stop, or may not end there.
+  case journalDamaged(JournalGap)
   /// There is no room, for the engine's own reserve included.
   case noSpace(String)
   /// The engine refuses changes; the string is the reason as a sentence.
@@ -34,6 +32,8 @@ package struct EngineOptions: Sendable {
   package var readOnly = false
   /// An older or forked state is accepted, and the discarded one refused from then on.
   package var acceptOlder = false
+  /// What can be replayed of a damaged journal is taken as all of it.
+  package var acceptJournalLoss = false
   /// The most memory the page cache takes beyond what is not yet checkpointed.
   package var cacheBytes = 32 << 20
   package var journalSegmentBytes = 8 << 20
@@ -56,5 +56,11 @@ package enum OpenWarning: Hashable, Sendable {
   case anchorUnwritable
   case olderAccepted
   case recovered(frames: Int)
+  /// Read-only: what is shown ends before the gap.
+  case journalCut(JournalGap)
+  /// Writable: what was behind the gap is given up.
+  case journalLossAccepted(JournalGap)
+  /// Recovered in memory and read-only, since there is no room for a checkpoint.
+  case diskFull
   case rootCopyHealed
 }

@@ -12,6 +12,8 @@ package final class Journal: Sendable {
   private struct Tail {
     var codec: SegmentCodec
     var file: any DiskFile
+    /// Where the journal goes on after this segment.
+    var successor: SegmentName
     var offset: UInt64 = 0
     var sequence: UInt64
     var previous: Tag
@@ -40,14 +42,14 @@ package final class Journal: Sendable {
 
   /// A journal that begins in a segment this session has created.
   init(
-    segment: (codec: SegmentCodec, file: any DiskFile), segmentBytes: Int,
-    nextSequence: UInt64, previous: Tag
+    segment: (codec: SegmentCodec, file: any DiskFile), successor: SegmentName,
+    segmentBytes: Int, nextSequence: UInt64, previous: Tag
   ) {
     self.segmentBytes = UInt64(segmentBytes)
     tail = Lock(
       Tail(
-        codec: segment.codec, file: segment.file, sequence: nextSequence, previous: previous,
-        frame: Buffer(count: SegmentCodec.paddedSize(Self.maximumPayload))))
+        codec: segment.codec, file: segment.file, successor: successor, sequence: nextSequence,
+        previous: previous, frame: Buffer(count: SegmentCodec.paddedSize(Self.maximumPayload))))
     durability = Monitor(
       Durability(durable: nextSequence - 1, unsynced: [], appended: nextSequence - 1))
   }
@@ -67,6 +69,8 @@ package final class Journal: Sendable {
 
   /// The segment frames go to now.
   var segmentName: SegmentName { tail.withLock { $0.codec.name } }
+  /// The segment after it, which the root or the switch frame before has promised.
+  var successor: SegmentName { tail.withLock { $0.successor } }
   /// Bytes in the segment now.
   var filled: UInt64 { tail.withLock { $0.offset } }
   var position: (sequence: UInt64, previous: Tag) {
@@ -103,14 +107,19 @@ package final class Journal: Sendable {
     }
   }
 
-  /// Appends a switch frame and goes on in another segment, which the caller has created.
-  func switchTo(_ codec: SegmentCodec, _ file: any DiskFile) throws(DiskError) {
-    var writer = ByteWriter(capacity: 64)
-    JournalRecord.encodeNext(codec.name, to: &writer)
+  /// Appends a switch frame and goes on in the segment that was promised, whose file and name the
+  /// caller has made durable.
+  func switchTo(
+    _ codec: SegmentCodec, _ file: any DiskFile, then successor: SegmentName
+  ) throws(DiskError) {
+    precondition(codec.name == self.successor, "the journal goes on where it was said to")
+    var writer = ByteWriter(capacity: 128)
+    JournalRecord.encodeNext(codec.name, then: successor, to: &writer)
     _ = try append(writer.buffer, writer.count)
     tail.withLock { tail in
       tail.codec = codec
       tail.file = file
+      tail.successor = successor
       tail.offset = 0
     }
   }

@@ -4,50 +4,65 @@ import Disk
 import Format
 import POSIX
 
-/// Reads the journal after a root and applies its frames to pages in memory.
+/// Reads the journal after a root and applies its frames to pages in memory; nothing is written.
 ///
 /// Replay is blind: it needs no order but that of the frames, and doing it again changes nothing.
 struct Recovery {
-  let disk: any Disk
-  let vault: [UInt8]
-  let store: PageStore
-  let data: DataSpace
-  let readOnly: Bool
+  /// Where replay goes on, and where it is to go on after that.
+  private struct Place {
+    let segment: SegmentName
+    let successor: SegmentName
+  }
+
+  private let disk: any Disk
+  private let vault: [UInt8]
+  private let segmentBytes: Int
+  private let store: PageStore
+  /// Set if the journal goes on, or may go on, behind the last frame that was replayed.
+  private(set) var gap: JournalGap?
   private(set) var frames = 0
   /// Whether any frame changed something: the stop before was not clean.
   private(set) var hasChanges = false
   private(set) var lastSequence: UInt64
   private(set) var lastTag: Tag
+  /// Segments that belong to the journal.
   private(set) var segments: [UInt64] = []
   private(set) var wipes: [Range<UInt32>] = []
   private var drafts: [PageID: Buffer] = [:]
   private var dropped: Set<PageID> = []
+  /// Ciphertext of data slots.
+  private var images: [UInt32: Buffer] = [:]
   private let root: RootRecord
 
   init(
-    disk: any Disk, vault: [UInt8], store: PageStore, data: DataSpace, readOnly: Bool,
-    root: RootRecord
+    disk: any Disk, vault: [UInt8], segmentBytes: Int, store: PageStore, root: RootRecord
   ) {
     self.disk = disk
     self.vault = vault
+    self.segmentBytes = segmentBytes
     self.store = store
-    self.data = data
-    self.readOnly = readOnly
     self.root = root
     lastSequence = root.firstSequence - 1
     lastTag = Tag(low: root.previousTagLow, high: root.previousTagHigh)
   }
 
-  /// Replays every segment from the root's on, then publishes what changed.
+  /// Replays every segment from the root's on, up to the end or to a gap.
   mutating func run(master: borrowing SecretBytes) throws(EngineError) {
-    var name: SegmentName? = root.segment
-    while let current = name {
-      segments.append(current.number)
-      let codec = SegmentCodec(current, master: master, vault: vault)
-      guard let bytes = try read(current.number) else {
-        throw .missing(SegmentCodec.fileName(current.number))
+    var place: Place? = Place(segment: root.segment, successor: root.successor)
+    while let current = place {
+      segments.append(current.segment.number)
+      place = try replay(current, master)
+    }
+  }
+
+  /// Makes what was replayed the newest. Only where `writable` anything is written.
+  func publish(to data: DataSpace, writable: Bool) throws(EngineError) {
+    for (slot, image) in images {
+      if writable {
+        try data.write(image, 0..<image.count, at: slot)
+      } else {
+        data.keep(image, for: slot)
       }
-      name = try replay(bytes, codec)
     }
     var pages: [PageID: Page?] = [:]
     for (id, buffer) in drafts { pages[id] = .some(Page(buffer)) }
@@ -55,63 +70,48 @@ struct Recovery {
     store.publish(pages)
   }
 
-  private func read(_ number: UInt64) throws(EngineError) -> Buffer? {
-    do {
-      let file = try disk.open(SegmentCodec.fileName(number), writable: false)
-      let size = Int(min(try file.size(), 64 << 20))
-      let bytes = Buffer(count: size)
-      var span = bytes.mutableBytes(in: 0..<size)
-      guard try file.read(into: &span, at: 0) == size else {
-        throw EngineError.damaged(SegmentCodec.fileName(number))
-      }
-      return bytes
-    } catch let error as DiskError {
-      if error.errno == .noSuchFile { return nil }
-      throw .disk(error)
-    } catch let error as EngineError { throw error } catch {
-      preconditionFailure("only these two are thrown")
-    }
-  }
-
   /// Replays one segment; returns the next one if a switch frame names it.
   private mutating func replay(
-    _ bytes: Buffer, _ codec: SegmentCodec
-  ) throws(EngineError) -> SegmentName? {
+    _ place: Place, _ master: borrowing SecretBytes
+  ) throws(EngineError) -> Place? {
+    let codec = SegmentCodec(place.segment, master: master, vault: vault)
+    let image = try SegmentImage(place.segment.number, of: segmentBytes, on: disk)
     var offset = 0
-    while let frame = codec.open(bytes, at: offset) {
+    var next: Place?
+    var isOrderly = true
+    while next == nil, let frame = codec.open(image.bytes, at: offset) {
       let payload = frame.payload
-      guard payload.load(UInt64.self, at: 0) == lastSequence + 1,
-        Tag(from: payload, at: 8) == lastTag
-      else { throw .damaged("\(SegmentCodec.fileName(codec.name.number)) (frame order)") }
+      isOrderly =
+        payload.load(UInt64.self, at: 0) == lastSequence + 1 && Tag(from: payload, at: 8) == lastTag
+      guard isOrderly else { break }
+      next = try apply(payload)
       lastSequence += 1
       lastTag = frame.tag
       offset += frame.size
       frames += 1
-      if let next = try apply(payload) { return next }
     }
-    try checkEnd(bytes, codec, from: offset)
+    if let next, next.segment == place.successor { return next }
+    var search = JournalSearch(
+      disk: disk, vault: vault, segmentBytes: segmentBytes, lastSequence: lastSequence)
+    // Where frames fit together, the one that failed is not looked at again.
+    search.look(in: image.bytes, codec, from: isOrderly ? offset + Layout.frameAlignment : offset)
+    try search.follow(place.successor, master: master)
+    let isBroken = search.provesDamage || !isOrderly || next != nil
+    let name = SegmentCodec.fileName(place.segment.number)
+    let found: (object: String, cause: JournalGap.Cause)? =
+      if let doubt = image.doubt(from: offset) { (name, doubt) } else if isBroken {
+        (name, .damaged)
+      } else { search.unreadable }
+    guard let found else { return nil }
+    gap = JournalGap(object: found.object, cause: found.cause, framesBehind: search.frames)
+    // What shows the gap stays until a root is durable that does without.
+    segments += search.segments
     return nil
   }
 
-  /// The journal ends where no frame authenticates, unless a later one knows that one was durable
-  /// (I5).
-  private func checkEnd(
-    _ bytes: Buffer, _ codec: SegmentCodec, from start: Int
-  ) throws(EngineError) {
-    var offset = start + Layout.frameAlignment
-    while offset + SegmentCodec.headerSize <= bytes.count {
-      if let frame = codec.open(bytes, at: offset),
-        frame.payload.load(UInt64.self, at: 24) > lastSequence
-      {
-        throw .journalDamaged(SegmentCodec.fileName(codec.name.number))
-      }
-      offset += Layout.frameAlignment
-    }
-  }
-
-  private mutating func apply(_ payload: Buffer) throws(EngineError) -> SegmentName? {
+  private mutating func apply(_ payload: Buffer) throws(EngineError) -> Place? {
     var reader = ByteReader(payload, in: SegmentCodec.preludeSize..<payload.count)
-    var next: SegmentName?
+    var next: Place?
     while reader.remaining > 0 {
       guard let record = JournalRecord.decode(&reader) else {
         throw .damaged("a journal frame (records)")
@@ -128,8 +128,11 @@ struct Recovery {
         hasChanges = true
         drafts[id] = nil
         dropped.insert(id)
-      case .image(let slot, let range): try restore(slot, payload, range)
-      case .next(let name): next = name
+      case .image(let slot, let range):
+        let image = Buffer(count: Layout.chunkSize)
+        image.copy(from: payload, range, to: 0)
+        images[slot] = image
+      case .next(let name, let successor): next = Place(segment: name, successor: successor)
       case .wipe(let generation, let ranges):
         if generation == root.generation { wipes += ranges }
       }
@@ -148,17 +151,5 @@ struct Recovery {
     let buffer = Buffer(copying: page.bytes)
     drafts[id] = buffer
     return buffer
-  }
-
-  private func restore(
-    _ slot: UInt32, _ payload: Buffer, _ range: Range<Int>
-  ) throws(EngineError) {
-    if readOnly {
-      let image = Buffer(count: Layout.chunkSize)
-      image.copy(from: payload, range, to: 0)
-      data.keep(image, for: slot)
-    } else {
-      try data.write(payload, range, at: slot)
-    }
   }
 }

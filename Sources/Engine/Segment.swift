@@ -18,6 +18,8 @@ package import Format
 package final class SegmentCodec: Sendable {
   package static let headerSize = 48
   package static let preludeSize = 32
+  /// Lengths a frame's payload may have.
+  private static let payloadSizes = preludeSize...Journal.maximumPayload
   package let name: SegmentName
   private let key: SealingKey
   private let markers: KeyedHash
@@ -53,6 +55,7 @@ package final class SegmentCodec: Sendable {
   /// Seals a payload into a frame for an offset. Returns its padded size and tag.
   package func seal(_ payload: Buffer, _ length: Int, at offset: UInt64, into frame: Buffer) -> Tag
   {
+    precondition(Self.payloadSizes.contains(length), "what no reader would look at")
     let size = Self.paddedSize(length)
     frame.zero((Self.headerSize + length)..<size)
     frame.zero(0..<Self.headerSize)
@@ -69,14 +72,15 @@ package final class SegmentCodec: Sendable {
 
   /// The plaintext of the frame at an offset of a segment held in memory; nil if none
   /// authenticates.
+  ///
+  /// The length comes first: at nearly every place that is no frame's it is none that `seal` takes,
+  /// which costs nothing to see. The order of the conditions changes no answer.
   package func open(_ segment: Buffer, at offset: Int) -> (payload: Buffer, size: Int, tag: Tag)? {
-    guard offset + Self.headerSize <= segment.count,
+    guard offset + Self.headerSize <= segment.count else { return nil }
+    let length = Int(segment.load(UInt32.self, at: offset + 8))
+    guard Self.payloadSizes.contains(length), length <= segment.count - offset - Self.headerSize,
       segment.load(UInt64.self, at: offset) == marker(at: UInt64(offset))
     else { return nil }
-    let length = Int(segment.load(UInt32.self, at: offset + 8))
-    guard length >= Self.preludeSize, length <= segment.count - offset - Self.headerSize else {
-      return nil
-    }
     let payload = Buffer(count: length)
     let tag = Tag(from: segment, at: offset + 32)
     let start = offset + Self.headerSize

@@ -19,12 +19,22 @@ final class SegmentPool: Sendable {
 
   private struct State {
     var spares: [Segment] = []
+    /// The number of the spare that is made next.
     var nextNumber: UInt64
+
+    /// A number is used up by a spare that is there, so that the next one has the number that
+    /// `successor` may have told.
+    mutating func append(_ made: [Segment]) {
+      spares += made
+      nextNumber += UInt64(made.count)
+    }
   }
 
   private let disk: any Disk
   let segmentBytes: UInt64
   private let state: Lock<State>
+  /// Held while spares are made, so that they come in the order of their numbers.
+  private let making = Lock(())
 
   init(disk: any Disk, segmentBytes: Int, nextNumber: UInt64) {
     self.disk = disk
@@ -38,6 +48,9 @@ final class SegmentPool: Sendable {
   func take() -> Segment? {
     state.withLock { $0.spares.isEmpty ? nil : $0.spares.removeFirst() }
   }
+
+  /// The number of the segment that `take` gives next, whether or not it is there yet.
+  var successor: UInt64 { state.withLock { $0.spares.first?.number ?? $0.nextNumber } }
 
   /// Takes in what a session before left in the folder; `named` belongs to the journal still.
   func adopt(except named: [UInt64]) throws(DiskError) {
@@ -64,44 +77,49 @@ final class SegmentPool: Sendable {
 
   /// Makes one spare; its name is durable when this returns.
   func add() throws(DiskError) {
-    let number = reserveNumber()
-    let name = SegmentCodec.fileName(number)
-    let file = try disk.create(name)
-    do {
-      try file.allocate(0..<segmentBytes)
-      try file.sync()
-      try disk.syncFolder("journal")
-    } catch {
-      try? disk.remove(name)
-      throw error
+    try making.withLock { _ throws(DiskError) in
+      let number = state.withLock { $0.nextNumber }
+      let name = SegmentCodec.fileName(number)
+      let file = try create(name)
+      do throws(DiskError) {
+        try file.allocate(0..<segmentBytes)
+        try file.sync()
+        try disk.syncFolder("journal")
+      } catch {
+        try? disk.remove(name)
+        throw error
+      }
+      state.withLock { $0.append([Segment(number: number, file: file)]) }
     }
-    state.withLock { $0.spares.append(Segment(number: number, file: file)) }
   }
 
-  private func reserveNumber() -> UInt64 {
-    state.withLock { state in
-      defer { state.nextNumber += 1 }
-      return state.nextNumber
+  /// A failed attempt may have left the file.
+  private func create(_ name: String) throws(DiskError) -> any DiskFile {
+    do { return try disk.create(name) } catch {
+      guard error.errno == .exists else { throw error }
+      return try disk.open(name, writable: true)
     }
   }
 
   private func keep(_ numbers: [UInt64]) throws(DiskError) {
-    var kept: [Segment] = []
-    for name in numbers.map({ SegmentCodec.fileName($0) }) {
-      if count + kept.count < Self.target, let segment = renew(name) {
-        kept.append(segment)
-      } else {
-        try? disk.remove(name)
+    try making.withLock { _ throws(DiskError) in
+      let first = state.withLock { $0.nextNumber }
+      var kept: [Segment] = []
+      for name in numbers.map({ SegmentCodec.fileName($0) }) {
+        if count + kept.count < Self.target, let segment = renew(name, first + UInt64(kept.count)) {
+          kept.append(segment)
+        } else {
+          try? disk.remove(name)
+        }
       }
+      guard !kept.isEmpty else { return }
+      try disk.syncFolder("journal")
+      state.withLock { $0.append(kept) }
     }
-    guard !kept.isEmpty else { return }
-    try disk.syncFolder("journal")
-    state.withLock { $0.spares += kept }
   }
 
   /// The file under a new number; nil if it is not what a spare must be.
-  private func renew(_ name: String) -> Segment? {
-    let number = reserveNumber()
+  private func renew(_ name: String, _ number: UInt64) -> Segment? {
     let newName = SegmentCodec.fileName(number)
     do {
       let old = try disk.open(name, writable: true)

@@ -33,8 +33,8 @@ package enum JournalRecord {
   case drop(PageID)
   /// The ciphertext of a data slot, at `range` of the frame's buffer.
   case image(slot: UInt32, Range<Int>)
-  /// The journal goes on in another segment.
-  case next(SegmentName)
+  /// The journal goes on in another segment, and then in the one after it.
+  case next(SegmentName, then: SegmentName)
   /// Metadata slots that the root of this generation no longer names: to be overwritten with zeros.
   case wipe(generation: UInt64, [Range<UInt32>])
 
@@ -72,10 +72,14 @@ package enum JournalRecord {
     writer.bytes(of: source, in: offset..<(offset + Layout.chunkSize))
   }
 
-  package static func encodeNext(_ segment: SegmentName, to writer: inout ByteWriter) {
+  package static func encodeNext(
+    _ segment: SegmentName, then successor: SegmentName, to writer: inout ByteWriter
+  ) {
     writer.integer(Code.next)
-    writer.integer(segment.number)
-    writer.bytes(segment.seed)
+    for name in [segment, successor] {
+      writer.integer(name.number)
+      writer.bytes(name.seed)
+    }
   }
 
   package static func encodeWipe(
@@ -113,8 +117,8 @@ package enum JournalRecord {
       }
       return .image(slot: slot, range)
     case Code.next:
-      guard let number = reader.uint64(), let seed = reader.bytes(32) else { return nil }
-      return .next(SegmentName(number: number, seed: seed))
+      guard let next = segment(&reader), let successor = segment(&reader) else { return nil }
+      return .next(next, then: successor)
     case Code.wipe:
       guard let generation = reader.uint64(), let count = reader.uint32(),
         reader.remaining >= Int(count) * 8
@@ -129,6 +133,11 @@ package enum JournalRecord {
       return .wipe(generation: generation, ranges)
     default: return nil
     }
+  }
+
+  private static func segment(_ reader: inout ByteReader) -> SegmentName? {
+    guard let number = reader.uint64(), let seed = reader.bytes(32) else { return nil }
+    return SegmentName(number: number, seed: seed)
   }
 
   private static func page(_ reader: inout ByteReader) -> PageID? {

@@ -11,7 +11,10 @@ package struct TreeTop: Hashable, Sendable {
   package var capacity: UInt64 { UInt64(Layout.topReferences) << (7 * UInt64(height)) }
 }
 
-/// Where the journal goes on after a root, or where a switch frame says it goes on.
+/// A segment of the journal, as a root or a switch frame names it.
+///
+/// A segment is always named together with the one to come after it. So what was synced in the next
+/// one shows that a switch frame was lost, though that frame was to lead there.
 package struct SegmentName: Hashable, Sendable {
   package var number: UInt64
   /// The 32 random bytes the segment's keys are derived from.
@@ -38,6 +41,8 @@ package struct RootRecord: Sendable {
   /// Recoveries after an unclean stop; each may have lost one unit of every file's seal count.
   package var uncleanStops: UInt32 = 0
   package var segment = SegmentName(number: 0, seed: [UInt8](repeating: 0, count: 32))
+  /// The segment that comes after that one, if any does.
+  package var successor = SegmentName(number: 0, seed: [UInt8](repeating: 0, count: 32))
   /// The sequence number of the segment's first frame and the tag of the frame before it.
   package var firstSequence: UInt64 = 1
   package var previousTagLow: UInt64 = 0
@@ -68,6 +73,8 @@ package struct RootRecord: Sendable {
     writer.integer(UInt32(0))
     writer.integer(segment.number)
     writer.bytes(segment.seed)
+    writer.integer(successor.number)
+    writer.bytes(successor.seed)
     writer.integer(firstSequence)
     writer.integer(previousTagLow)
     writer.integer(previousTagHigh)
@@ -99,6 +106,7 @@ package struct RootRecord: Sendable {
       let oldSeed = reader.bytes(32), let rekeyed = reader.uint64(), let seals = reader.uint64(),
       let unclean = reader.uint32(), reader.uint32() == 0,
       let number = reader.uint64(), let segmentSeed = reader.bytes(32),
+      let nextNumber = reader.uint64(), let nextSeed = reader.bytes(32),
       let sequence = reader.uint64(), let tagLow = reader.uint64(), let tagHigh = reader.uint64(),
       let used = reader.uint64(), let lineage = reader.uint64()
     else { throw .malformed }
@@ -111,6 +119,7 @@ package struct RootRecord: Sendable {
     metadataSeals = seals
     uncleanStops = unclean
     segment = SegmentName(number: number, seed: segmentSeed)
+    successor = SegmentName(number: nextNumber, seed: nextSeed)
     firstSequence = sequence
     previousTagLow = tagLow
     previousTagHigh = tagHigh

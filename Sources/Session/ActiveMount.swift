@@ -23,7 +23,7 @@ final class ActiveMount: Sendable {
     self.vault = vault
     self.settings = settings
     var options = MountOptions()
-    options.readOnly = settings.readOnly
+    options.readOnly = settings.readOnly || vault.volume.isReadOnly
     options.allowOther = settings.allowOther
     for option in settings.extra {
       switch option {
@@ -118,7 +118,7 @@ final class ActiveMount: Sendable {
       identifier: vault.information.identifier, since: since, idle: idle / 1_000_000_000,
       lockAfter: settings.lockAfter, readOnly: vault.volume.isReadOnly,
       generation: statistics.generation, healedCopies: statistics.healedCopies,
-      process: System.processNumber)
+      process: System.processNumber, warnings: vault.lastingNotices)
   }
 }
 

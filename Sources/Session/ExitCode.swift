@@ -19,6 +19,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case systemError = 17
   case notMounted = 18
   case busy = 19
+  case damagedJournal = 20
 
   /// One line for `coffre help exit-codes` and the manual page.
   package var meaning: String {
@@ -42,6 +43,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .systemError: "a system call failed"
     case .notMounted: "the vault is not mounted"
     case .busy: "the vault could not be unmounted"
+    case .damagedJournal: "the vault's journal is damaged, or the disk fails to read it"
     }
   }
 }

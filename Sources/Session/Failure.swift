@@ -49,6 +49,13 @@ extension Failure {
     case .damagedStore(let what):
       self.init(
         .damagedStore, "the vault is damaged: \(what)", hint: "put the vault back from a backup")
+    case .damagedJournal(let what, let mayPass):
+      let ways =
+        "--read-only shows the vault as it was before that point; --accept-journal-loss goes on "
+        + "from there, and gives up what came later"
+      self.init(
+        .damagedJournal, what,
+        hint: (mayPass ? "try again first, the disk may do better; " : "") + ways)
     case .unsupported: self.init(.unsupported, "this vault was made by a newer coffre")
     case .older: self = .stale("this vault is older than what this machine has seen of it")
     case .forked: self = .stale("this vault has another history than the one this machine knows")

@@ -44,6 +44,7 @@ package enum MountServer {
     var options = VaultOptions()
     options.readOnly = settings.readOnly
     options.acceptOlder = settings.acceptOlder
+    options.acceptJournalLoss = settings.acceptJournalLoss
     do throws(VaultError) {
       return try Vault(path: settings.vault).open(password: password, options: options)
     } catch { throw Failure(error, vault: settings.vault) }

@@ -7,6 +7,7 @@ package struct MountSettings: Hashable, Sendable {
   package var readOnly = false
   package var allowOther = false
   package var acceptOlder = false
+  package var acceptJournalLoss = false
   /// Seconds without use after which the vault locks itself; nil for never.
   package var lockAfter: UInt64? = 900
   /// Options given by -o, one each.
@@ -26,6 +27,7 @@ extension MountSettings {
       [
         "vault": vault, "mountpoint": mountPoint, "read-only": readOnly ? "yes" : "no",
         "allow-other": allowOther ? "yes" : "no", "accept-older": acceptOlder ? "yes" : "no",
+        "accept-journal-loss": acceptJournalLoss ? "yes" : "no",
         "options": extra.joined(separator: "\n"), "password": String(passwordCount),
       ])
     message["lock-after"] = lockAfter.map { String($0) }
@@ -40,6 +42,7 @@ extension MountSettings {
     readOnly = message["read-only"] == "yes"
     allowOther = message["allow-other"] == "yes"
     acceptOlder = message["accept-older"] == "yes"
+    acceptJournalLoss = message["accept-journal-loss"] == "yes"
     lockAfter = message["lock-after"].flatMap { UInt64($0) }
     extra = (message["options"] ?? "").parts(between: "\n")
   }

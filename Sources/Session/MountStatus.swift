@@ -1,3 +1,5 @@
+import POSIX
+
 /// What `coffre status` tells of one mount.
 package struct MountStatus: Hashable, Sendable {
   package let vault: String
@@ -14,6 +16,8 @@ package struct MountStatus: Hashable, Sendable {
   package let generation: UInt64
   package let healedCopies: Int
   package let process: Int32
+  /// What a person should know as long as it is mounted, as sentences.
+  package let warnings: [String]
 }
 
 extension MountStatus {
@@ -24,7 +28,7 @@ extension MountStatus {
         "vault": vault, "mountpoint": mountPoint, "id": identifier, "since": String(since),
         "idle": String(idle), "read-only": readOnly ? "yes" : "no",
         "generation": String(generation), "healed": String(healedCopies),
-        "process": String(process),
+        "process": String(process), "warnings": warnings.joined(separator: "\n"),
       ])
     message["lock-after"] = lockAfter.map { String($0) }
     return message
@@ -49,5 +53,6 @@ extension MountStatus {
     self.generation = generation
     healedCopies = healed
     self.process = process
+    warnings = (message["warnings"] ?? "").parts(between: "\n")
   }
 }

@@ -27,14 +27,23 @@ package final class OpenVault: Sendable {
     self.lock = Lock(lock)
   }
 
-  /// What a person should be told, as sentences.
-  package var notices: [String] {
-    volume.warnings.map { warning in
-      // Nothing is accepted, let alone discarded, by looking.
-      isReadOnly && warning == .olderAccepted
-        ? "this vault is older than, or a fork of, what this machine has seen of it"
-        : warning.sentence
+  /// What a person should be told after the mount, as sentences.
+  package var notices: [String] { volume.warnings.map { sentence($0) } }
+
+  /// What a person should be told as long as the vault is open.
+  package var lastingNotices: [String] {
+    var notices = volume.warnings.filter { $0.isLasting }.map { sentence($0) }
+    if !isReadOnly, let reason = volume.readOnlyReason {
+      notices.append("nothing can be changed any more: \(reason)")
     }
+    return notices
+  }
+
+  private func sentence(_ warning: OpenWarning) -> String {
+    // Nothing is accepted, let alone discarded, by looking.
+    isReadOnly && warning == .olderAccepted
+      ? "this vault is older than, or a fork of, what this machine has seen of it"
+      : warning.sentence
   }
 
   /// Changes the password while the vault is in use.
@@ -74,29 +83,8 @@ extension Vault {
       ? try configuration.unlock(password) : try configuration.unlockAndHeal(password)
     if !options.readOnly { try Self.removeLeftovers(disk) }
     let volume = try openVolume(unlocked, options)
-    let generation = unlocked.configuration.generation
-    // A change of the password that was killed before root and anchor heard of it.
-    if !options.readOnly && generation > 1 {
-      do throws(EngineError) { try volume.noteConfiguration(generation: generation) } catch {
-        throw VaultError(error)
-      }
-    }
     return OpenVault(
       self, VaultInformation(unlocked.configuration, copiesDiffer: false), volume,
-      isReadOnly: options.readOnly, lock: lock)
-  }
-}
-
-extension OpenWarning {
-  fileprivate var sentence: String {
-    switch self {
-    case .firstUse:
-      "this machine sees the vault for the first time; an older copy of it could not be told"
-    case .anchorUnwritable:
-      "the state folder cannot be written; an older copy of the vault will not be told"
-    case .olderAccepted: "an older state of the vault was accepted"
-    case .recovered: "the vault was not closed properly last time; everything synced is there"
-    case .rootCopyHealed: "one copy of the root was damaged or older and has been made good"
-    }
+      isReadOnly: volume.isReadOnly, lock: lock)
   }
 }

@@ -36,7 +36,12 @@ extension ConfigurationFiles {
   /// Unlocks, and makes the copies equal. The vault's lock is held by the caller, exclusively.
   func unlockAndHeal(_ password: borrowing SecretBytes) throws(VaultError) -> Unlocked {
     let unlocked = try unlock(password)
-    if unlocked.unequal { try write(unlocked.configuration) }
+    if unlocked.unequal {
+      do throws(VaultError) { try write(unlocked.configuration) } catch {
+        // A full disk stops no mount; one copy is true, and the next unlock tries again.
+        guard error == .noSpace else { throw error }
+      }
+    }
     return unlocked
   }
 

@@ -52,6 +52,10 @@ package final class Vault: Sendable {
     old: borrowing SecretBytes, new: borrowing SecretBytes
   ) throws(VaultError) {
     let vault = try open(password: old, options: VaultOptions())
+    guard !vault.volume.isReadOnly else {
+      try? vault.close()
+      throw .noSpace
+    }
     do throws(VaultError) { try vault.changePassword(old: old, new: new) } catch {
       try? vault.close()
       throw error
@@ -67,6 +71,7 @@ package final class Vault: Sendable {
     var engine = EngineOptions()
     engine.readOnly = options.readOnly
     engine.acceptOlder = options.acceptOlder
+    engine.acceptJournalLoss = options.acceptJournalLoss
     engine.configurationGeneration = unlocked.configuration.generation
     do throws(EngineError) {
       return try Volume.open(
@@ -105,5 +110,7 @@ package struct VaultOptions: Hashable, Sendable {
   package var readOnly = false
   /// An older or forked state is taken as the true one from now on.
   package var acceptOlder = false
+  /// What can be replayed of a damaged journal is taken as all of it.
+  package var acceptJournalLoss = false
   package init() {}
 }

@@ -23,6 +23,9 @@ package indirect enum VaultError: Error, Hashable, Sendable {
   case damagedConfiguration
   /// A piece of the store does not authenticate or is missing; the string names it.
   case damagedStore(String)
+  /// The journal can't be replayed to its end. What is wrong with which object; and whether it may
+  /// be another time, since it was the disk that failed.
+  case damagedJournal(String, mayPass: Bool)
   /// Made by a newer Coffre.
   case unsupported
   /// This machine has seen a newer state of the vault.
@@ -55,8 +58,8 @@ extension VaultError {
   init(_ error: EngineError) {
     switch error {
     case .disk(let failure): self.init(failure)
-    case .damaged(let what), .missing(let what), .journalDamaged(let what):
-      self = .damagedStore(what)
+    case .damaged(let what): self = .damagedStore(what)
+    case .journalDamaged(let gap): self = .damagedJournal(gap.sentence, mayPass: gap.mayPass)
     case .unsupported: self = .unsupported
     case .older: self = .older
     case .forked: self = .forked

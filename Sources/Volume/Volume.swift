@@ -31,6 +31,8 @@ package final class Volume: Sendable {
     engine.anchorFailed ? engine.warnings + [.anchorUnwritable] : engine.warnings
   }
   package var isReadOnly: Bool { engine.isReadOnly }
+  /// Why nothing can be changed, as a sentence; nil while it can.
+  package var readOnlyReason: String? { engine.readOnlyReason }
 
   package var statistics: VolumeStatistics {
     VolumeStatistics(
@@ -46,6 +48,7 @@ package final class Volume: Sendable {
     try Engine.create(on: disk, master: master, vault: vault, options: options)
     let engine = try Engine.open(
       on: disk, master: master, vault: vault, options: options, anchor: anchor)
+    guard !engine.isReadOnly else { throw .noSpace("no room for a new vault") }
     try engine.transact { (transaction) throws(EngineError) in
       var root = InodeRecord()
       root.mode = FileMode.directory | 0o700
@@ -67,7 +70,7 @@ package final class Volume: Sendable {
   }
 
   /// Opens a volume: recovers what a crash left, unless `readOnly` checkpoints and starts a
-  /// session.
+  /// session. It is read-only as well where the disk has no room for that.
   package static func open(
     on disk: any Disk, master: borrowing SecretBytes, vault: [UInt8], options: EngineOptions,
     anchor: (any Disk)?
@@ -75,7 +78,7 @@ package final class Volume: Sendable {
     let engine = try Engine.open(
       on: disk, master: master, vault: vault, options: options, anchor: anchor)
     let volume = Volume(engine: engine)
-    if !options.readOnly && options.worksInBackground {
+    if !engine.isReadOnly && options.worksInBackground {
       try engine.startCheckpointer()
       volume.startBackground()
     }
@@ -132,8 +135,8 @@ extension VolumeError {
       case .noSpace, .overQuota, .noMemory: self = .system(failure.errno)
       default: self = .system(.ioError)
       }
-    case .damaged(let what), .missing(let what), .journalDamaged(let what), .unsupported(let what):
-      self = .damaged(what)
+    case .damaged(let what), .unsupported(let what): self = .damaged(what)
+    case .journalDamaged(let gap): self = .damaged(gap.object)
     case .readOnly(let reason): self = .readOnly(reason)
     case .closed: self = .locked
     case .older, .forked, .olderConfiguration: self = .damaged("an older state")

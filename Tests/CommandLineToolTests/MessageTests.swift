@@ -10,6 +10,7 @@ import Testing
   @Test func settingsArriveWhole() throws {
     var settings = MountSettings(vault: "/a b/ü\n=%/v", mountPoint: "/m\t\\'\"")
     settings.readOnly = true
+    settings.acceptJournalLoss = true
     settings.lockAfter = nil
     settings.extra = ["noexec", "max_read=4096"]
     let message = settings.message(passwordCount: 7)
@@ -31,7 +32,8 @@ import Testing
   @Test func statusArrivesWhole() {
     let status = MountStatus(
       vault: "/v v", mountPoint: "/m", identifier: "00ff", since: 1_700_000_000, idle: 3,
-      lockAfter: 900, readOnly: false, generation: 12, healedCopies: 1, process: 77)
+      lockAfter: 900, readOnly: false, generation: 12, healedCopies: 1, process: 77,
+      warnings: ["one, or 50 %", "the other"])
     #expect(MountStatus(status.message) == status)
   }
 

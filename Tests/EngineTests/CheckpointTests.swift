@@ -139,8 +139,8 @@ import Testing
 
   /// Memory for what no root contains is bounded, even where no thread makes checkpoints.
   @Test func changesWaitForACheckpointWhenManyPagesAreDirty() throws {
-    let vault = try TestVault()
-    let engine = try vault.open(segmentBytes: 8 << 20)
+    let vault = try TestVault(segmentBytes: 8 << 20)
+    let engine = try vault.open()
     let before = engine.health.withLock { $0.checkpoints }
     let limit = 4 * Engine.dirtyLimit
     var most = 0

@@ -38,11 +38,16 @@ import Testing
     self.codecs = codecs
     self.files = files
     journal = Journal(
-      segment: (codecs[0], files[0]), segmentBytes: Self.segmentBytes, nextSequence: 1,
-      previous: Tag(low: 0, high: 0))
+      segment: (codecs[0], files[0]), successor: codecs[1].name, segmentBytes: Self.segmentBytes,
+      nextSequence: 1, previous: Tag(low: 0, high: 0))
   }
 
   private func append() throws -> UInt64 { try journal.append(Buffer(count: 100), 100) }
+
+  private func switchOver() throws {
+    let then = SegmentName(number: 3, seed: [UInt8](repeating: 5, count: 32))
+    try journal.switchTo(codecs[1], files[1], then: then)
+  }
 
   /// The sequences of the frames of a segment that a power loss leaves for certain.
   private func durableFrames(_ segment: Int) throws -> [UInt64] {
@@ -64,7 +69,7 @@ import Testing
     let sync = try Aside { [journal] in try journal.sync(through: first) }
     #expect(gate.waitUntilReached())
     _ = try append()
-    try journal.switchTo(codecs[1], files[1])
+    try switchOver()
     let last = try append()
     gate.open()
     try sync.finish()
@@ -90,7 +95,7 @@ import Testing
 
   @Test func anOlderSegmentIsSyncedBeforeANewer() throws {
     _ = try append()
-    try journal.switchTo(codecs[1], files[1])
+    try switchOver()
     let last = try append()
     disk.keepsCalls = true
     try journal.sync(through: last)
@@ -100,7 +105,7 @@ import Testing
 
   @Test func aSyncedSegmentIsNotSyncedAgain() throws {
     _ = try append()
-    try journal.switchTo(codecs[1], files[1])
+    try switchOver()
     try journal.sync(through: try append())
     disk.keepsCalls = true
     try journal.sync(through: try append())

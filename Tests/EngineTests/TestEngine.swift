@@ -13,22 +13,25 @@ struct TestVault: ~Copyable {
   let disk = SimulatedDisk()
   let master = SecretBytes(random: 32)
 
-  static var options: EngineOptions {
+  let options: EngineOptions
+
+  init(segmentBytes: Int = 256 << 10) throws {
     var options = EngineOptions()
     options.worksInBackground = false
-    options.journalSegmentBytes = 256 << 10
-    return options
-  }
-
-  init() throws {
-    try Engine.create(on: disk, master: master, vault: Self.vault, options: Self.options)
-  }
-
-  func open(_ other: (any Disk)? = nil, segmentBytes: Int = 256 << 10) throws -> Engine {
-    var options = Self.options
     options.journalSegmentBytes = segmentBytes
+    self.options = options
+    try Engine.create(on: disk, master: master, vault: Self.vault, options: options)
+  }
+
+  /// Opens the vault, or another disk with the same one.
+  func open(
+    _ other: (any Disk)? = nil, anchor: (any Disk)? = nil,
+    _ change: (inout EngineOptions) -> Void = { _ in }
+  ) throws -> Engine {
+    var options = options
+    change(&options)
     return try Engine.open(
-      on: other ?? disk, master: master, vault: Self.vault, options: options, anchor: nil)
+      on: other ?? disk, master: master, vault: Self.vault, options: options, anchor: anchor)
   }
 }
 

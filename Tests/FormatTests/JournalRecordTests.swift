@@ -56,8 +56,10 @@ import Testing
     var random = SplitMix64(seed: 3)
     let segment = SegmentName(number: 12, seed: random.bytes(32))
     var writer = ByteWriter()
-    JournalRecord.encodeNext(segment, to: &writer)
-    if case .next(segment) = try #require(decode(writer)) {} else { Issue.record("not next") }
+    let successor = SegmentName(number: 13, seed: random.bytes(32))
+    JournalRecord.encodeNext(segment, then: successor, to: &writer)
+    let decoded = try #require(decode(writer))
+    if case .next(segment, then: successor) = decoded {} else { Issue.record("not next") }
   }
 
   @Test func aWipeComesBack() throws {
@@ -85,7 +87,8 @@ import Testing
     add { JournalRecord.encodeFresh(page, to: &$0) }
     add { JournalRecord.encodeDrop(page, to: &$0) }
     add { JournalRecord.encodeImage(slot: 1, of: source, at: 0, to: &$0) }
-    add { JournalRecord.encodeNext(SegmentName(number: 1, seed: source.load(0..<32)), to: &$0) }
+    let name = SegmentName(number: 1, seed: source.load(0..<32))
+    add { JournalRecord.encodeNext(name, then: name, to: &$0) }
     add { JournalRecord.encodeWipe(generation: 1, [1..<2, 3..<4], to: &$0) }
     for writer in writers {
       for count in 0..<writer.count {
