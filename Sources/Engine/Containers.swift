@@ -11,6 +11,8 @@ package final class Containers: Sendable {
   private let disk: any Disk
   package let folders: [String]
   private let open = Lock(OpenFiles())
+  /// One more than the highest container there is; nil until somebody asks.
+  private let extent = Lock<UInt32?>(nil)
   /// Held while files are synced. What failed to become durable is never synced again and called
   /// good (I9): the first failure stays.
   private let syncing = Lock<DiskError?>(nil)
@@ -26,12 +28,25 @@ package final class Containers: Sendable {
     var files: [Key: (file: any DiskFile, used: UInt64)] = [:]
     var clock: UInt64 = 0
     var unsynced: Set<Key> = []
+    /// Those that a sync under way has taken over from `unsynced`.
+    var syncing: Set<Key> = []
     var newNames = false
   }
 
   package init(disk: any Disk, folders: [String]) {
     self.disk = disk
     self.folders = folders
+  }
+
+  /// Containers up to the last one there is.
+  package func count() throws(DiskError) -> Int {
+    try extent.withLock { extent throws(DiskError) in
+      if let extent { return Int(extent) }
+      let indices = try disk.list(folders[0]).compactMap { UInt32($0, radix: 16) }
+      let count = indices.filter { $0 <= 0xffff }.reduce(0) { max($0, $1 + 1) }
+      extent = count
+      return Int(count)
+    }
   }
 
   /// Reads whole slots from one copy. False if the container is missing or ends before them.
@@ -73,6 +88,7 @@ package final class Containers: Sendable {
       if let failed { throw failed }
       let (keys, newNames) = open.withLock { state in
         defer {
+          state.syncing = state.unsynced
           state.unsynced.removeAll()
           state.newNames = false
         }
@@ -83,6 +99,7 @@ package final class Containers: Sendable {
           try openFile(key, create: false).sync()
         }
         if newNames { for folder in folders { try disk.syncFolder(folder) } }
+        open.withLock { $0.syncing.removeAll() }
       } catch {
         failed = error
         throw error
@@ -116,8 +133,7 @@ package final class Containers: Sendable {
     _ slot: UInt32, copy: Int, _ body: (any DiskFile) throws(DiskError) -> Void
   ) throws(DiskError) {
     let key = Key(index: slot / Layout.slotsPerContainer, copy: copy)
-    let file = try openFile(key, create: true)
-    open.withLock { _ = $0.unsynced.insert(key) }
+    let file = try openFile(key, create: true, toChange: true)
     defer { open.withLock { _ = $0.unsynced.insert(key) } }
     try body(file)
   }
@@ -167,11 +183,14 @@ package final class Containers: Sendable {
     try openFile(Key(index: slot / Layout.slotsPerContainer, copy: copy), create: create)
   }
 
-  private func openFile(_ key: Key, create: Bool) throws(DiskError) -> any DiskFile {
+  private func openFile(
+    _ key: Key, create: Bool, toChange: Bool = false
+  ) throws(DiskError) -> any DiskFile {
     try open.withLock { state throws(DiskError) in
       state.clock += 1
       if let entry = state.files[key] {
         state.files[key]?.used = state.clock
+        if toChange { state.unsynced.insert(key) }
         return entry.file
       }
       if state.files.count >= Self.maximumOpen { Self.closeOldest(&state) }
@@ -186,16 +205,19 @@ package final class Containers: Sendable {
           guard create, error.errno == .noSuchFile else { throw error }
           file = try disk.create(name)
           state.newNames = true
+          extent.withLock { extent in extent = extent.map { max($0, key.index + 1) } }
         }
       }
       state.files[key] = (file, state.clock)
+      if toChange { state.unsynced.insert(key) }
       return file
     }
   }
 
   /// An object with unsynced writes is never closed: its failure would go unseen.
   private static func closeOldest(_ state: inout OpenFiles) {
-    let oldest = state.files.filter { !state.unsynced.contains($0.key) }
+    let oldest = state.files
+      .filter { !state.unsynced.contains($0.key) && !state.syncing.contains($0.key) }
       .min { $0.value.used < $1.value.used }
     if let oldest { state.files[oldest.key] = nil }
   }

@@ -17,6 +17,14 @@ package final class DataSpace: Sendable {
     self.allocator = allocator
   }
 
+  /// Pages of the map that so many slots can lie in.
+  package func mapPages(for slots: Int) throws(EngineError) -> Int {
+    let pagesPerContainer = Int(Layout.slotsPerContainer) / Int(Layout.bitsPerPage)
+    do throws(DiskError) {
+      return min(slots, (try containers.count() + 1) * pagesPerContainer)
+    } catch { throw .disk(error) }
+  }
+
   func keep(_ bytes: Buffer, for slot: UInt32) {
     overlay.withLock { $0[slot] = bytes }
   }

@@ -48,17 +48,17 @@ extension Engine {
     if root.generation < known.generation {
       throw .older(presented: root.generation, known: known.generation)
     }
-    // The known session must be in the lineage, and the next one must have begun after that point.
+    // The known session must be in the lineage, and the next one must have begun from that point or
+    // a later one; not from an earlier one that was accepted.
     var following: UInt64?
     for index in stride(from: Int(root.lineageCount) - 1, through: 0, by: -1) {
       let page = try store.pageForWriter(PageID(.lineage, UInt32(index / 128)))
       let offset = (index % 128) * 32
-      let started = page.bytes.load(UInt64.self, at: offset + 16)
       if page.bytes.equals(known.session, at: offset) {
-        guard let following, following > known.generation else { throw .forked }
+        guard let following, following >= known.generation else { throw .forked }
         return
       }
-      following = started
+      following = page.bytes.load(UInt64.self, at: offset + 24)
     }
     throw .forked
   }

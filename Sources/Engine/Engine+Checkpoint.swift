@@ -15,8 +15,13 @@ extension Engine {
     try checkpointing.withLock { chain throws(EngineError) in
       try checkWritable()
       do throws(EngineError) { try checkpoint(&chain) } catch {
-        if case .disk(let failure) = error, !failure.isTransient {
+        switch error {
+        case .disk(let failure) where !failure.isTransient:
           turnReadOnly("a checkpoint failed: \(failure.errno.description)")
+        case .damaged(let what):
+          // No later one would do better.
+          turnReadOnly("a checkpoint failed: \(what) is damaged")
+        default: break
         }
         throw error
       }
@@ -37,8 +42,16 @@ extension Engine {
   }
 
   private func checkpoint(_ chain: inout Chain) throws(EngineError) {
+    if try !makeMetaRoom(for: checkpointNeed()) { try tryPlan() }
     try startRekeying(&chain)
     try writeCheckpoint(&chain, try takeSnapshot(chain.root))
+  }
+
+  /// Throws `.noSpace` if a checkpoint finds no room, before it has used up a segment.
+  private func tryPlan() throws(EngineError) {
+    var plan = try CheckpointPlan(
+      store: store, allocator: metaAllocator, snapshot: store.snapshot())
+    plan.giveBack()
   }
 
   func writeCheckpoint(_ chain: inout Chain, _ snapshot: Snapshot) throws(EngineError) {
@@ -104,7 +117,7 @@ extension Engine {
   /// Switches the journal and notes what the new root is to describe, with the writer held.
   private func takeSnapshot(_ root: RootRecord) throws(EngineError) -> Snapshot {
     guard let journal else { throw .readOnly("the vault is mounted read-only") }
-    if segments.count == 0 {
+    if journal.filled > 0 && segments.count == 0 {
       do { try segments.add() } catch {
         if error.isFull { throw .noSpace("no room for the journal") }
         throw .disk(error)
@@ -113,8 +126,9 @@ extension Engine {
     let isRekeying = store.isRekeying
     let rekeyed = isRekeying ? try pagesToRekey(root) : (pages: [:], next: nil)
     return try writer.withLock { writer throws(EngineError) in
-      let old = writer.segments
-      try startSegment(&writer)
+      // A segment without a frame will do: an abandoned checkpoint may have switched to it.
+      if journal.filled > 0 { try startSegment(&writer) }
+      let old = Array(writer.segments.dropLast())
       let position = journal.position
       data.allocator.beginCheckpoint()
       // What has changed since it was read goes as it is now.

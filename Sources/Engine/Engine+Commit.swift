@@ -7,14 +7,15 @@ import POSIX
 extension Engine {
   /// Runs a change of the metadata, whole or not at all, and appends its frame before it returns.
   ///
-  /// What `body` throws undoes it. `frees` says that it gives space back: it may use the reserve.
+  /// What `body` throws undoes it. `frees` says that it gives space back: it may use the reserve;
+  /// `pages` is how many pages it changes at most.
   /// The sequence is for `sync(through:)`; 0 if nothing changed.
   @discardableResult
   package func transact<R>(
-    frees: Bool = false, _ body: (Transaction) throws(EngineError) -> R
+    frees: Bool = false, pages: Int = usualPages, _ body: (Transaction) throws(EngineError) -> R
   ) throws(EngineError) -> (result: R, sequence: UInt64) {
     while true {
-      try makeRoom(frees: frees)
+      try makeRoom(frees: frees, pages: pages)
       let done = try writer.withLock {
         (writer) throws(EngineError) -> (result: R, sequence: UInt64, isDue: Bool)? in
         guard hasJournalRoom else { return nil }
@@ -39,7 +40,10 @@ extension Engine {
   package func read<R>(
     _ body: (CommittedPages) throws(EngineError) -> R
   ) throws(EngineError) -> R {
-    try store.tree.withRead { () throws(EngineError) in try body(CommittedPages(store: store)) }
+    try checkOpen()
+    return try store.tree.withRead { () throws(EngineError) in
+      try body(CommittedPages(store: store))
+    }
   }
 
   private var isCheckpointDue: Bool {

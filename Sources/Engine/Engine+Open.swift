@@ -170,8 +170,11 @@ extension Engine {
   ) throws(EngineError) -> Engine {
     var parts = parts
     parts.chain = chain
-    if recovery.hasChanges { parts.chain.root.uncleanStops &+= 1 }
-    if recovery.gap != nil { parts.chain.root.uncleanStops &+= Self.stopsOfALostJournal }
+    let stops =
+      (recovery.hasChanges ? 1 : 0) + (recovery.gap != nil ? Self.stopsOfALostJournal : 0)
+    parts.chain.root.uncleanStops &+= stops
+    // An abandoned checkpoint may have sealed so much that no root counts.
+    parts.chain.root.metadataSeals += UInt64(stops) << 16
     parts.warnings = warnings
     if parts.options.readOnly {
       parts.health.readOnly =
@@ -213,10 +216,12 @@ extension Engine {
       chain.root.session = Random.bytes(16)
       chain.root.configurationGeneration = max(
         chain.root.configurationGeneration, options.configurationGeneration)
-      try appendLineage(&chain)
-      guard try makeMetaRoom(for: checkpointNeed) else { throw .noSpace("no room for metadata") }
-      // As much again is there for names and attributes on a disk that is full later.
-      _ = try makeMetaRoom(for: checkpointNeed + 2 * Self.metaReserve)
+      try appendLineage(&chain, from: recovery.root.generation)
+      // As much again is there for names and attributes on a disk that is full later. Where it is full
+      // already, what the last session left is enough as a rule: the plan tells.
+      if try !makeMetaRoom(for: checkpointNeed() + 2 * Self.metaReserve) {
+        _ = try makeMetaRoom(for: checkpointNeed())
+      }
       let snapshot = Snapshot(
         pages: store.snapshot(), segment: segment, successor: successor,
         firstSequence: recovery.lastSequence + 1, previous: recovery.lastTag,
@@ -228,9 +233,10 @@ extension Engine {
 
   /// A lost journal counts as so many unclean stops, since it may have held the seal counts of many
   /// frames: 2^26 seals, more than a machine does between two checkpoints.
-  private static let stopsOfALostJournal: UInt32 = 1024
+  private static let stopsOfALostJournal: UInt32 = 64
 
-  private func appendLineage(_ chain: inout Chain) throws(EngineError) {
+  /// `from` is the generation of the root that was found.
+  private func appendLineage(_ chain: inout Chain, from: UInt64) throws(EngineError) {
     let index = chain.root.lineageCount
     let id = PageID(.lineage, UInt32(index / 128))
     let page = Buffer(copying: try store.pageForWriter(id).bytes)
@@ -238,6 +244,7 @@ extension Engine {
     page.store(chain.root.session, at: offset)
     // The session's first root is the one after this.
     page.store(chain.root.generation + 1, at: offset + 16)
+    page.store(from, at: offset + 24)
     store.publish([id: Page(page)])
     chain.root.lineageCount += 1
   }
@@ -247,18 +254,26 @@ extension Engine {
   package func close() throws(EngineError) {
     stopCheckpointer()
     var failure: EngineError?
-    if !isReadOnly {
-      do throws(EngineError) {
-        try syncData()
+    do throws(EngineError) {
+      if isReadOnly {
+        if !options.readOnly { try closeReadOnly() }
+      } else {
         try checkpoint()
         do { try meta.sync() } catch { throw .disk(error) }
-      } catch { failure = error }
-    }
+      }
+    } catch { failure = error }
     health.withLock { $0.closed = true }
     master.wipe()
+    store.forget()
     SealingKey.forgetContexts()
     Random.wipePool()
     if let failure { throw failure }
+  }
+
+  /// A volume that had to stop: what was appended may be lost, and whoever closes it is told.
+  private func closeReadOnly() throws(EngineError) {
+    try? syncJournal()
+    try checkWritable()
   }
 
   /// The configuration changed: the next root and the anchor say so, at once.

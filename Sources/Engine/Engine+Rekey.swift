@@ -27,9 +27,7 @@ extension Engine {
   /// Takes a new key if the old one has done enough. A checkpoint that is abandoned after this has
   /// named nothing under the new key yet: the next one goes on with it.
   func startRekeying(_ chain: inout Chain) throws(EngineError) {
-    // A stop that was not clean may have lost the count of one checkpoint.
-    let seals = chain.root.metadataSeals + UInt64(chain.root.uncleanStops) << 16
-    guard seals >= options.sealsPerKey else { return }
+    guard chain.root.metadataSeals >= options.sealsPerKey else { return }
     guard chain.root.oldMetadataSeed == Self.noSeed else {
       // Twice as much is re-sealed as is changed, so this is out of reach.
       guard chain.root.metadataSeals < 1 << 32 - 1 << 24 else {
@@ -58,7 +56,7 @@ extension Engine {
     var pages: [PageID: Page?] = [:]
     var next: UInt64? = root.rekeyedPages
     let count = 2 * store.dirtyCount + options.rekeyBatch
-    guard try makeMetaRoom(for: checkpointNeed + 3 * UInt64(count)) else { return (pages, next) }
+    guard try makeMetaRoom(for: checkpointNeed() + 3 * UInt64(count)) else { return (pages, next) }
     while let place = next, pages.count < count {
       let found = try store.tree.withRead { () throws(EngineError) in
         try store.named(from: place)

@@ -8,23 +8,51 @@ extension Engine {
   /// Slots that only a change that gives space back may use: 2 MiB.
   static let metaReserve: UInt64 = 512
 
-  /// Slots a checkpoint of what is changed now may take: each changed page, as many tables, and
-  /// the pages of the map that show them.
-  var checkpointNeed: UInt64 { UInt64(store.dirtyCount + 64) * 2 + metaAllocator.limit / 8192 }
+  /// Pages that a change of names or attributes touches at most.
+  package static let usualPages = 64
 
-  /// Makes room in the metadata space for one more change, or refuses it. `frees`: the change
-  /// gives space back, or was accepted before.
-  package func makeRoom(frees: Bool) throws(EngineError) {
+  /// Slots a checkpoint may take of what is changed now and of so many pages more: each page, as
+  /// many tables, and the pages of the map that show them.
+  func checkpointNeed(and pages: Int = usualPages) -> UInt64 {
+    UInt64(store.dirtyCount + pages) * 2 + metaAllocator.limit / 8192
+  }
+
+  /// Whether there is room for a change of so many pages, without making any.
+  package func hasRoom(pages: Int) -> Bool {
+    metaFree >= checkpointNeed(and: pages) + Self.metaReserve
+  }
+
+  /// Makes room in the metadata space for a change of so many pages, or refuses it. `frees`: the
+  /// change gives space back, or was accepted before.
+  package func makeRoom(frees: Bool, pages: Int = usualPages) throws(EngineError) {
     try checkWritable()
     // What a checkpoint has not caught up with is kept in memory: that is bounded.
     if store.dirtyCount > 4 * Self.dirtyLimit { try checkpoint() }
     let reserve = frees ? 0 : Self.metaReserve
-    if try makeMetaRoom(for: checkpointNeed + reserve) { return }
+    if try makeMetaRoom(for: checkpointNeed(and: pages) + reserve) { return }
     // What was released since the last root may be all that is missing.
     if metaAllocator.heldCount > 0 || store.dirtyCount > 0 { try checkpoint() }
-    guard try makeMetaRoom(for: checkpointNeed + reserve) else {
+    guard try makeMetaRoom(for: checkpointNeed(and: pages) + reserve) else {
       throw .noSpace("no room for metadata")
     }
+  }
+
+  /// The largest piece of work, `most` or a half of it or a quarter, ..., that there is room for; 1
+  /// at least. For work that was accepted before and can be done bit by bit.
+  package func piece(
+    of most: Int, pages: (Int) throws(EngineError) -> Int
+  ) throws(EngineError) -> Int {
+    var count = most
+    while count > 1 {
+      do throws(EngineError) {
+        try makeRoom(frees: true, pages: try pages(count))
+        break
+      } catch {
+        guard case .noSpace = error else { throw error }
+        count /= 2
+      }
+    }
+    return count
   }
 
   func makeMetaRoom(for slots: UInt64) throws(EngineError) -> Bool {

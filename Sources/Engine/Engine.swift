@@ -54,7 +54,7 @@ package final class Engine: Sendable {
   package let data: DataSpace
   package let warnings: [OpenWarning]
   /// Unclean stops of the vault so far; each may have lost a part of the seal counts.
-  package let uncleanStopsAtOpen: UInt32
+  package let uncleanStops: UInt32
   let writer: Lock<Writer>
   /// Journal segments in reserve; empty on a read-only mount.
   let segments: SegmentPool
@@ -79,7 +79,7 @@ package final class Engine: Sendable {
     store = parts.store
     data = parts.data
     warnings = parts.warnings
-    uncleanStopsAtOpen = parts.chain.root.uncleanStops
+    uncleanStops = parts.chain.root.uncleanStops
     writer = Lock(parts.writer)
     segments = parts.segments
     reserve = SpaceReserve(disk: parts.disk)
@@ -116,6 +116,11 @@ package final class Engine: Sendable {
   /// Refuses all changes from now on. The first reason stays.
   package func turnReadOnly(_ reason: String) {
     health.withLock { if $0.readOnly == nil { $0.readOnly = reason } }
+  }
+
+  /// Refuses to tell anything once the volume is closed.
+  package func checkOpen() throws(EngineError) {
+    if health.withLock({ $0.closed }) { throw .closed }
   }
 
   package func checkWritable() throws(EngineError) {

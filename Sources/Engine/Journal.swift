@@ -81,7 +81,8 @@ package final class Journal: Sendable {
   func append(_ records: Buffer, _ length: Int) throws(DiskError) -> UInt64 {
     let durable = durability.withLock { $0.durable }
     return try tail.withLock { tail throws(DiskError) in
-      let payload = Buffer(count: SegmentCodec.preludeSize + length)
+      let payload = Buffer(
+        count: SegmentCodec.payloadSize(SegmentCodec.preludeSize + length))
       payload.store(tail.sequence, at: 0)
       tail.previous.store(to: payload, at: 8)
       payload.store(durable, at: 24)

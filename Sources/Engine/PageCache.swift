@@ -29,6 +29,8 @@ final class PageCache: Sendable {
     state.withLock { state in insert(page, id, &state) }
   }
 
+  func clear() { state.withLock { $0 = State() } }
+
   private func insert(_ page: Page, _ id: PageID, _ state: inout State) {
     if state.young.count >= half {
       state.old = state.young

@@ -76,6 +76,15 @@ package final class PageStore: @unchecked Sendable {
   /// Only a checkpoint does this. What is in memory stays as it is.
   func use(_ keys: [SealingKey]) { tree.withWrite { self.keys = keys } }
 
+  /// Forgets the keys and all plaintext.
+  func forget() {
+    tree.withWrite {
+      keys = []
+      dirty = [:]
+    }
+    cache.clear()
+  }
+
   var isRekeying: Bool { tree.withRead { keys.count > 1 } }
 
   var key: SealingKey { tree.withRead { keys[0] } }

@@ -32,7 +32,7 @@ struct Recovery {
   private var dropped: Set<PageID> = []
   /// Ciphertext of data slots.
   private var images: [UInt32: Buffer] = [:]
-  private let root: RootRecord
+  let root: RootRecord
 
   init(
     disk: any Disk, vault: [UInt8], segmentBytes: Int, store: PageStore, root: RootRecord
@@ -135,6 +135,7 @@ struct Recovery {
       case .next(let name, let successor): next = Place(segment: name, successor: successor)
       case .wipe(let generation, let ranges):
         if generation == root.generation { wipes += ranges }
+      case .end: return next
       }
     }
     return next

@@ -11,15 +11,15 @@ package import Format
 ///     16 IV 12
 ///     28 zero 4
 ///     32 tag 16
-///     48 ciphertext, then zeros to the next multiple of 512
+///     48 ciphertext, to the next multiple of 512
 ///
 /// The plaintext is sequence 8, tag of the previous frame 16, last sequence known durable 8,
-/// records.
+/// records, zeros. It ends where the frame ends, so that its length does not tell that of a name.
 package final class SegmentCodec: Sendable {
   package static let headerSize = 48
   package static let preludeSize = 32
   /// Lengths a frame's payload may have.
-  private static let payloadSizes = preludeSize...Journal.maximumPayload
+  private static let payloadSizes = preludeSize...payloadSize(Journal.maximumPayload)
   package let name: SegmentName
   private let key: SealingKey
   private let markers: KeyedHash
@@ -51,6 +51,9 @@ package final class SegmentCodec: Sendable {
     let size = headerSize + payload
     return (size + Layout.frameAlignment - 1) / Layout.frameAlignment * Layout.frameAlignment
   }
+
+  /// The bytes of a payload with the zeros that fill its frame.
+  package static func payloadSize(_ length: Int) -> Int { paddedSize(length) - headerSize }
 
   /// Seals a payload into a frame for an offset. Returns its padded size and tag.
   package func seal(_ payload: Buffer, _ length: Int, at offset: UInt64, into frame: Buffer) -> Tag

@@ -65,9 +65,14 @@ package final class SlotAllocator: Sendable {
       let last = UInt32((state.limit + UInt64(Self.slotsPerPage) - 1) / UInt64(Self.slotsPerPage))
       var page = state.cursor
       while page < last {
-        if let run = try claim(count, from: page * Self.slotsPerPage, anywhere: true, &state) {
-          state.cursor = page
-          return run
+        do throws(EngineError) {
+          if let run = try claim(count, from: page * Self.slotsPerPage, anywhere: true, &state) {
+            state.cursor = page
+            return run
+          }
+        } catch {
+          // What one page of the map shows is lost; the others still give room.
+          guard case .damaged = error else { throw error }
         }
         page += 1
       }

@@ -37,8 +37,11 @@ package enum JournalRecord {
   case next(SegmentName, then: SegmentName)
   /// Metadata slots that the root of this generation no longer names: to be overwritten with zeros.
   case wipe(generation: UInt64, [Range<UInt32>])
+  /// No record follows.
+  case end
 
   private enum Code {
+    static let end: UInt8 = 0
     static let write: UInt8 = 1
     static let fresh: UInt8 = 2
     static let drop: UInt8 = 3
@@ -131,6 +134,7 @@ package enum JournalRecord {
         ranges.append(start..<end)
       }
       return .wipe(generation: generation, ranges)
+    case Code.end: return .end
     default: return nil
     }
   }

@@ -4,7 +4,8 @@ import POSIX
 
 /// What the volume's background threads have to do.
 struct BackgroundState: Sendable {
-  var orphans: [UInt64] = []
+  /// The list of orphans, which is in the volume, may hold something to release.
+  var mayReap = false
   var stopping = false
   var running = 0
 }
@@ -12,6 +13,8 @@ struct BackgroundState: Sendable {
 extension Volume {
   /// How long contents stay without a frame: a crash loses at most what was written in this time.
   private static let framingInterval: UInt64 = 1_000_000_000
+  /// When what could not be released, on a full disk say, is tried again.
+  private static let retryInterval: UInt64 = 5_000_000_000
 
   /// Starts the thread that frames contents once a second and the one that releases orphans.
   func startBackground() {
@@ -29,7 +32,7 @@ extension Volume {
       try Orphans.first(1, after: 0, in: pages)
     }
     // What a crash left behind goes first.
-    if left?.isEmpty == false { enqueue(orphan: 0) }
+    if left?.isEmpty == false { wakeReaper() }
   }
 
   func stopBackground() {
@@ -37,9 +40,7 @@ extension Volume {
     background.withLock(when: { $0.running == 0 }, timeout: nil) { _ in }
   }
 
-  func enqueue(orphan: UInt64) {
-    background.withLock { $0.orphans.append(orphan) }
-  }
+  func wakeReaper() { background.withLock { $0.mayReap = true } }
 
   private func frameLoop() {
     while true {
@@ -47,23 +48,25 @@ extension Volume {
         when: { $0.stopping }, timeout: Self.framingInterval
       ) { $0.stopping }
       if stop { break }
-      if !engine.isReadOnly { try? frameAll() }
+      guard !engine.isReadOnly else { continue }
+      try? frameAll()
+      // So that a crash loses a second and no more, names and attributes too.
+      try? engine.syncJournal()
     }
     background.withLock { $0.running -= 1 }
   }
 
   private func reapLoop() {
+    var failed = false
     while true {
-      let (numbers, stop) = background.withLock(
-        when: { $0.stopping || !$0.orphans.isEmpty }, timeout: nil
+      let stop = background.withLock(
+        when: { $0.stopping || $0.mayReap }, timeout: failed ? Self.retryInterval : nil
       ) { state in
-        let numbers = Array(state.orphans.prefix(64))
-        state.orphans.removeFirst(numbers.count)
-        return (numbers, state.stopping)
+        state.mayReap = false
+        return state.stopping
       }
       if stop { break }
-      if numbers.contains(0) { reapOrphans(goesOn: { !self.isStopping }) }
-      for number in numbers where number != 0 && !isStopping { try? reap(number) }
+      failed = reapOrphans(goesOn: { !self.isStopping }) != nil && !engine.isReadOnly
     }
     background.withLock { $0.running -= 1 }
   }
@@ -107,8 +110,10 @@ extension Volume {
     var released = 0
     var isDone = false
     while !isDone {
-      isDone = try engine.transact(frees: true) { (transaction) throws(EngineError) in
-        try reap(number, &released, in: transaction)
+      let budget = try trimBudget()
+      isDone = try engine.transact(frees: true, pages: try trimPages(budget)) {
+        (transaction) throws(EngineError) in
+        try reap(number, budget, &released, in: transaction)
       }.result
     }
     // Space comes back with the next root.
@@ -116,7 +121,7 @@ extension Volume {
   }
 
   private func reap(
-    _ number: UInt64, _ released: inout Int, in transaction: Transaction
+    _ number: UInt64, _ budget: Int, _ released: inout Int, in transaction: Transaction
   ) throws(EngineError) -> Bool {
     guard !nodes.isKnown(number) else { return true }
     let found: InodeRecord
@@ -128,24 +133,14 @@ extension Volume {
     var record = found
     guard record.flags.contains(.orphan) else {
       // A truncation that a crash cut short.
-      if record.flags.contains(.trimming) {
-        let keep = (record.size + UInt64(Layout.chunkSize) - 1) / UInt64(Layout.chunkSize)
-        let isDone = try ChunkTree.trim(
-          &record, keeping: keep, budget: Self.trimBudget, in: transaction)
-        if isDone {
-          record.flags.remove(.trimming)
-          try Orphans.remove(number, in: transaction)
-        }
-        try Inodes.store(record, as: number, in: transaction)
-        return isDone
-      }
+      if record.flags.contains(.trimming) { return try trim(number, budget, in: transaction) }
       try Orphans.remove(number, in: transaction)
       return true
     }
     let before = record.chunks
     if record.isRegular {
       let isDone = try ChunkTree.trim(
-        &record, keeping: 0, budget: Self.trimBudget, in: transaction)
+        &record, keeping: 0, budget: budget, in: transaction)
       released += Int(before - min(before, record.chunks))
       if !isDone {
         try Inodes.store(record, as: number, in: transaction)

@@ -8,8 +8,6 @@ extension Volume {
   private static let imageLimit = 16
   /// Chunk references one frame takes.
   private static let batch = 2048
-  /// Unframed bytes at which a writer stops to frame them.
-  private static let unframedLimit = 64 << 20
 
   /// fsync(2), fdatasync(2): everything written to the inode lasts when this returns.
   package func sync(_ inode: InodeNumber, dataOnly: Bool) throws(VolumeError) {
@@ -72,8 +70,8 @@ extension Volume {
     if pending.stored > 0 && !carries { try engine.syncData() }
     var rest = pending.chunks[...]
     repeat {
-      let piece = Array(rest.prefix(Self.batch))
-      rest = rest.dropFirst(Self.batch)
+      let piece = Array(rest.prefix(try pieceSize(of: rest)))
+      rest = rest.dropFirst(piece.count)
       if rest.isEmpty {
         try frame(node, piece, isLast: true, carries: carries, finishing: finishing)
       } else {
@@ -82,13 +80,33 @@ extension Volume {
     } while !rest.isEmpty
   }
 
+  /// How many chunks go into the next frame.
+  private func pieceSize(of chunks: ArraySlice<UInt64>) throws(EngineError) -> Int {
+    try engine.piece(of: Self.batch) { (count) throws(EngineError) in
+      try pages(of: chunks.prefix(count))
+    }
+  }
+
+  /// Pages that a frame of these chunks changes at most.
+  private func pages(of chunks: ArraySlice<UInt64>) throws(EngineError) -> Int {
+    let perTable = UInt64(Layout.referencesPerTable)
+    var tables = 0
+    var last = UInt64.max
+    for chunk in chunks where chunk / perTable != last {
+      last = chunk / perTable
+      tables += 1
+    }
+    return try Engine.usualPages + tables + engine.data.mapPages(for: 2 * chunks.count)
+  }
+
   private func frame(
     _ node: Node, _ chunks: [UInt64], isLast: Bool, carries: Bool,
     finishing: (inout InodeRecord) throws(EngineError) -> Void
   ) throws(EngineError) {
     var seals: UInt64 = 0
     // What was accepted is not refused later: room for it was there when it was written.
-    try engine.transact(frees: true) { (transaction) throws(EngineError) in
+    let pages = try pages(of: chunks[...])
+    try engine.transact(frees: true, pages: pages) { (transaction) throws(EngineError) in
       // Taken with the writer held, as whoever sets a time without the contents clears `written`.
       let state = node.state.withLock { $0 }
       seals = state.seals
@@ -103,7 +121,7 @@ extension Volume {
       }
       for range in Engine.ranges(taken) { try transaction.takeSlots(range) }
       for range in Engine.ranges(released) { try transaction.releaseSlots(range) }
-      if carries { try carry(taken, in: transaction) }
+      if carries { try carry(chunks, of: node, record, state, in: transaction) }
       if let size = state.size {
         // A frame never shows a size whose chunks are still to come.
         let framed = ((chunks.last ?? 0) + 1) * UInt64(Layout.chunkSize)
@@ -118,7 +136,8 @@ extension Volume {
         record.modified = written
         record.changed = max(record.changed, written)
       }
-      record.seals += seals
+      record.seals += seals + lostSeals(record)
+      record.stops = stops
       if isLast, record.flags.contains(.rekeying), state.keys != nil {
         let tables = state.rekeyed / UInt64(Layout.referencesPerTable)
         record.rekeyed = UInt32(min(tables, 1 << 24 - 1))
@@ -126,28 +145,36 @@ extension Volume {
       try finishing(&record)
       try Inodes.store(record, as: node.number, in: transaction)
     }
-    var framed = 0
-    node.state.withLock { state in
+    changePending(of: node) { state in
       state.seals -= seals
-      for chunk in chunks {
-        if let reference = state.pending.set(chunk, nil), !reference.isHole {
-          framed += Layout.chunkSize
-        }
-      }
+      for chunk in chunks { state.pending.set(chunk, nil) }
       if isLast {
         state.size = nil
         state.written = nil
         state.replaces = false
       }
     }
-    unframed.withLock { $0 = max(0, $0 - framed) }
   }
 
-  private func carry(_ slots: [UInt32], in transaction: Transaction) throws(EngineError) {
-    for slot in slots {
+  /// Puts the ciphertext of chunks into the frame, if it is what their references say: what the
+  /// lower filesystem has lost meanwhile must not be called durable.
+  private func carry(
+    _ chunks: [UInt64], of node: Node, _ record: InodeRecord, _ state: Node.State,
+    in transaction: Transaction
+  ) throws(EngineError) {
+    let keys = try keys(of: node, record)
+    let plain = Buffer(count: Layout.chunkSize)
+    for chunk in chunks {
+      guard let reference = state.pending[chunk], !reference.isHole else { continue }
       let image = Buffer(count: Layout.chunkSize)
-      try engine.data.read(slot..<(slot + 1), into: image, at: 0)
-      transaction.addImage(slot: slot, image, at: 0)
+      let slots = reference.slot..<(reference.slot + 1)
+      try engine.data.read(slots, into: image, at: 0)
+      var span = plain.mutableBytes(in: 0..<Layout.chunkSize)
+      guard
+        keys.open(
+          image, 0..<Layout.chunkSize, into: &span, reference, chunkContext(node.number, chunk))
+      else { throw .damaged(Self.describe(chunk, of: node.number, slots)) }
+      transaction.addImage(slot: reference.slot, image, at: 0)
     }
   }
 
@@ -175,7 +202,7 @@ extension Volume {
 
   /// What is pending is for an inode that is gone, or is given up: its slots are free at once.
   func discardPending(of node: Node) {
-    let pending = node.state.withLock { state in
+    let pending = changePending(of: node) { state in
       let pending = state.pending
       state.pending = PendingChunks()
       state.size = nil
@@ -190,14 +217,6 @@ extension Volume {
   func giveBack(_ references: [Reference]) {
     let slots = references.filter { !$0.isHole }.map { $0.slot }
     engine.data.giveBack(slots, punching: engine.isShortOfSpace)
-    unframed.withLock { $0 = max(0, $0 - slots.count * Layout.chunkSize) }
-  }
-
-  /// A writer that outruns the background thread does its work.
-  func frameIfMuch() {
-    guard unframed.withLock({ $0 }) > Self.unframedLimit else { return }
-    // What goes wrong is told to whom it concerns; here it would be somebody else.
-    try? frameAll()
   }
 }
 

@@ -25,7 +25,8 @@ extension Volume {
         guard !isGrowth, engine.reserve.release() else { throw error }
       }
       try writeContents(of: node, span, at: offset)
-      try settle(node)
+      // It is written: what fails now is done later, and nothing grows before.
+      try? settle(node)
       engine.reserve.restore()
     }
   }

@@ -21,13 +21,13 @@ extension Volume {
     let headEnd = min(firstWhole * chunkSize, end)
     let tailStart = endWhole * chunkSize
     try change(node) { (fresh) throws(EngineError) in
-      if range.lowerBound < headEnd {
+      if range.lowerBound < headEnd, try isStored(node, record, range.lowerBound / chunkSize) {
         let inside = Int(range.lowerBound % chunkSize)
         try mergeChunk(
           of: node, record, zeros.bytes(in: 0..<Int(headEnd - range.lowerBound)),
           range.lowerBound / chunkSize, inside, size: max(size, headEnd), &fresh)
       }
-      if tailStart >= headEnd && tailStart < end {
+      if tailStart >= headEnd, tailStart < end, try isStored(node, record, endWhole) {
         try mergeChunk(
           of: node, record, zeros.bytes(in: 0..<Int(end - tailStart)), endWhole, 0,
           size: max(size, end), &fresh)
@@ -36,11 +36,17 @@ extension Volume {
     try makeHoles(node, record, firstWhole..<endWhole)
   }
 
+  /// A hole is zeros already: a part of it need not be made so.
+  private func isStored(
+    _ node: Node, _ record: InodeRecord, _ chunk: UInt64
+  ) throws(EngineError) -> Bool {
+    try references(of: node, record, chunk..<(chunk + 1)).contains { !$0.isHole }
+  }
+
   private func makeHoles(
     _ node: Node, _ record: InodeRecord, _ chunks: Range<UInt64>
   ) throws(EngineError) {
-    defer { nodes.notePending(node) }
-    node.state.withLock { state in
+    changePending(of: node) { state in
       for chunk in state.pending.chunks where chunks.contains(chunk) {
         replace(chunk, .hole, &state)
       }
@@ -52,7 +58,7 @@ extension Volume {
         try ChunkTree.firstStored(of: record, from: next, in: pages)
       }
       guard let stored, stored < chunks.upperBound else { return }
-      node.state.withLock { replace(stored, .hole, &$0) }
+      changePending(of: node) { replace(stored, .hole, &$0) }
       next = stored + 1
       // What is pending is kept in memory: that is bounded.
       if node.state.withLock({ $0.pending.count }) >= Self.punchBatch {

@@ -50,6 +50,8 @@ extension Volume {
         inside, into: &part)
       done += bytes
     }
+    // Whoever was held up until after a lock gets nothing.
+    try engine.checkOpen()
     return length
   }
 
@@ -104,11 +106,16 @@ extension Volume {
       }
       guard isTrue else {
         throw .damaged(
-          "chunk \(chunk + UInt64(index)) of inode \(inode), "
-            + DataSpace.describe(reference.slot..<(reference.slot + 1)))
+          Self.describe(
+            chunk + UInt64(index), of: inode, reference.slot..<(reference.slot + 1)))
       }
       done += bytes
     }
+  }
+
+  /// A stored chunk in words, without names.
+  static func describe(_ chunk: UInt64, of inode: UInt64, _ slots: Range<UInt32>) -> String {
+    "chunk \(chunk) of inode \(inode), " + DataSpace.describe(slots)
   }
 
   /// The newest references of a range: what is pending, else what frames say.

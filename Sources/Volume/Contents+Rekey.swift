@@ -48,13 +48,12 @@ extension Volume {
   /// Takes a new key for a file whose key has done enough. Returns the record as it is then. With
   /// the contents held exclusively.
   ///
-  /// The record's count is written with every frame of contents. A crash can lose what was sealed
-  /// since the last durable frame, less than 65536 seals; so many are added for every unclean stop.
+  /// The record's count is written with every frame of contents.
   func reserveSeals(
     of node: Node, _ record: InodeRecord, count: Int
   ) throws(EngineError) -> InodeRecord {
-    let lost = UInt64(engine.uncleanStopsAtOpen) << 16
-    let seals = record.seals + lost + node.state.withLock { $0.seals } + UInt64(count)
+    let seals =
+      record.seals + lostSeals(record) + node.state.withLock { $0.seals } + UInt64(count)
     guard seals >= engine.options.sealsPerKey else { return record }
     if record.flags.contains(.rekeying) {
       // Twice as much is re-sealed as is written, so this is out of reach.
@@ -67,6 +66,7 @@ extension Volume {
       record.flags.insert(.rekeying)
       record.rekeyed = 0
       record.seals = 0
+      record.stops = stops
       try Inodes.store(record, as: node.number, in: transaction)
       return record
     }.result
@@ -75,6 +75,15 @@ extension Volume {
       state.seals = 0
     }
     return changed
+  }
+
+  /// The vault's unclean stops so far, as records keep them.
+  var stops: UInt32 { engine.uncleanStops & (1 << 24 - 1) }
+
+  /// What crashes since the record's last frame may have left uncounted: the journal is synced once
+  /// a second, in which fewer than 2^20 seals, 4 GiB, are done.
+  func lostSeals(_ record: InodeRecord) -> UInt64 {
+    UInt64((stops &- record.stops) & (1 << 24 - 1)) << 20
   }
 
   /// Seals chunks under the newest key, twice as many as were written. With the contents held

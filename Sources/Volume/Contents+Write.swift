@@ -16,11 +16,12 @@ extension Volume {
     guard !overflow, end <= Layout.maximumFileSize else { throw .system(.fileTooLarge) }
     do throws(EngineError) {
       try nodes.with(inode.rawValue) { (node) throws(EngineError) in
+        // First, as the kernel does it: what fails after the contents would be told of them.
+        if clearsSetID { try clearSetID(of: node) }
         do throws(EngineError) { try writeContents(of: node, span, at: offset) } catch {
           guard case .noSpace = error else { throw error }
           try writeWhenFull(node, span, at: offset)
         }
-        if clearsSetID { try clearSetID(of: node) }
       }
     } catch { throw VolumeError(error) }
     frameIfMuch()
@@ -45,16 +46,15 @@ extension Volume {
       if !engine.reserve.isWhole, try grows(node, record, offset..<end, size: size) {
         guard engine.reserve.restore() else { throw .noSpace("the reserve is in use") }
       }
-      if end > size { try engine.makeRoom(frees: false) }
+      try makeRoom(for: node, record, offset..<end, size: size)
       if offset > size { try clearTail(of: node, record, size) }
       try change(node) { (fresh) throws(EngineError) in
         try writeChunks(of: node, record, span, at: offset, size: size, &fresh)
       }
-      node.state.withLock { state in
+      changePending(of: node) { state in
         if end > size { state.size = end }
         state.written = Clock.realtime
       }
-      nodes.notePending(node)
       if record.flags.contains(.rekeying) {
         rekeySome(of: node, after: span.byteCount / Layout.chunkSize + 2)
       }
@@ -74,11 +74,9 @@ extension Volume {
         fresh.map { $0.reference.slot }, punching: engine.isShortOfSpace)
       throw error
     }
-    node.state.withLock { state in
+    changePending(of: node) { state in
       for (chunk, reference) in fresh { replace(chunk, reference, &state) }
     }
-    nodes.notePending(node)
-    unframed.withLock { $0 += fresh.count * Layout.chunkSize }
   }
 
   /// `size` is the size before.
@@ -148,7 +146,6 @@ extension Volume {
   func replace(_ chunk: UInt64, _ reference: Reference, _ state: inout Node.State) {
     if let old = state.pending.set(chunk, reference), !old.isHole {
       engine.data.allocator.giveBack(old.slot..<(old.slot + 1))
-      unframed.withLock { $0 = max(0, $0 - Layout.chunkSize) }
     }
   }
 
@@ -186,8 +183,7 @@ extension Volume {
         sealed, 0..<Layout.chunkSize, into: &bytes, reference, chunkContext(node.number, chunk))
     else {
       throw .damaged(
-        "chunk \(chunk) of inode \(node.number), "
-          + DataSpace.describe(reference.slot..<(reference.slot + 1)))
+        Self.describe(chunk, of: node.number, reference.slot..<(reference.slot + 1)))
     }
   }
 
@@ -206,7 +202,7 @@ extension Volume {
     }
   }
 
-  private func clearSetID(of node: Node) throws(EngineError) {
+  func clearSetID(of node: Node) throws(EngineError) {
     let record = try record(of: node.number)
     guard record.mode & (FileMode.setUser | FileMode.setGroup) != 0 else { return }
     try engine.transact { (transaction) throws(EngineError) in

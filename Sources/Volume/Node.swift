@@ -38,7 +38,7 @@ final class Node: Sendable {
 }
 
 /// What stat(2) tells of contents that no frame names.
-struct Unframed: Equatable {
+struct UnframedContents: Equatable {
   let size: UInt64?
   let written: Timestamp?
   let chunks: Int
@@ -74,10 +74,10 @@ final class NodeTable: Sendable {
   }
 
   /// What no frame says of the inode yet; nil if frames say everything.
-  func unframed(_ number: UInt64) -> Unframed? {
+  func unframed(_ number: UInt64) -> UnframedContents? {
     existing(number)?.state.withLock { state in
       if state.isSettled { return nil }
-      return Unframed(
+      return UnframedContents(
         size: state.size, written: state.written.map { Timestamp($0) },
         chunks: state.pending.stored)
     }
@@ -124,6 +124,11 @@ final class NodeTable: Sendable {
       }
       return changed.sorted()
     }
+  }
+
+  /// Wipes the keys of all files, but for work under way.
+  func forgetKeys() {
+    for entry in entries.withLock({ $0.values }) { entry.node.state.withLock { $0.keys = nil } }
   }
 
   private func change(_ number: UInt64, _ body: (inout Entry) -> Void) {

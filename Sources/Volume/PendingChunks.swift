@@ -3,11 +3,15 @@ import Format
 /// References of chunks that are written and in no frame; a hole releases what was there.
 struct PendingChunks {
   private var entries: [UInt64: Reference] = [:]
+  /// How many entries each table of references has among them.
+  private var perTable: [UInt64: Int] = [:]
   /// How many are not holes.
   private(set) var stored = 0
 
   var isEmpty: Bool { entries.isEmpty }
   var count: Int { entries.count }
+  /// Tables of references that a frame of these chunks changes.
+  var tables: Int { perTable.count }
   var chunks: [UInt64] { entries.keys.sorted() }
   var references: [Reference] { Array(entries.values) }
 
@@ -20,7 +24,14 @@ struct PendingChunks {
     entries[chunk] = reference
     if let old, !old.isHole { stored -= 1 }
     if let reference, !reference.isHole { stored += 1 }
+    if (old == nil) != (reference == nil) { count(chunk, by: old == nil ? 1 : -1) }
     return old
+  }
+
+  private mutating func count(_ chunk: UInt64, by change: Int) {
+    let table = chunk / UInt64(Layout.referencesPerTable)
+    let count = (perTable[table] ?? 0) + change
+    perTable[table] = count == 0 ? nil : count
   }
 
   /// Takes the chunks from one on out.

@@ -82,7 +82,7 @@ extension Volume {
         )
       }
       let free = try engine.freeBytes() / UInt64(Layout.chunkSize)
-      let pending = UInt64(unframed.withLock { $0 } / Layout.chunkSize)
+      let pending = UInt64(unframed.withLock { $0.chunks })
       let freeInodes = max(1000, free * 2)
       return VolumeSpace(
         totalChunks: slots + pending + free, freeChunks: free, totalInodes: inodes + freeInodes,

@@ -194,6 +194,7 @@ extension Volume {
       if mode & FileMode.typeMask == FileMode.directory { record.mode |= FileMode.setGroup }
     }
     record.seed = Random.bytes(32)
+    record.stops = stops
     record.born = Clock.realtime
     record.accessed = record.born
     record.modified = record.born

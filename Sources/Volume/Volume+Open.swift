@@ -42,7 +42,7 @@ extension Volume {
     let isOrphan = try? engine.read { (pages) throws(EngineError) in
       try Inodes.record(of: number, in: pages).flags.contains(.orphan)
     }
-    if isOrphan == true { enqueue(orphan: number) }
+    if isOrphan == true { wakeReaper() }
   }
 
   /// Entries after a cookie, in order, until `body` returns false. Without `.` and `..`.

@@ -12,8 +12,7 @@ package final class Volume: Sendable {
   let engine: Engine
   let nodes = NodeTable()
   let directories: Directories
-  /// Bytes written and in no frame yet.
-  let unframed = Lock<Int>(0)
+  let unframed = Lock(Unframed())
   let background = Monitor(BackgroundState())
   let scratch = ScratchPool()
   /// Rank 0: held by whoever writes with the reserve.
@@ -96,7 +95,6 @@ package final class Volume: Sendable {
     try answer { () throws(EngineError) in
       var failure: EngineError?
       do throws(EngineError) {
-        if !nodes.pending.isEmpty { try engine.checkWritable() }
         if !engine.isReadOnly {
           try frameAll()
           // What takes longer is for the next mount.
@@ -105,6 +103,7 @@ package final class Volume: Sendable {
         }
       } catch { failure = error }
       scratch.drop()
+      defer { nodes.forgetKeys() }
       try engine.close()
       if let failure { throw failure }
     }

@@ -32,7 +32,7 @@ import Testing
     #expect(throws: EngineError.readOnly(reason)) { try mine.checkpoint() }
     expect(mine, isReadOnly: true)
     #expect(throws: EngineError.readOnly(reason)) { try mine.makePages(1) }
-    try mine.close()
+    #expect(throws: EngineError.readOnly(reason)) { try mine.close() }
     let isUntouched = self.roots(of: vault) == roots
     #expect(isUntouched)
     expect(other, isReadOnly: false)

@@ -47,7 +47,7 @@ import Testing
     #expect(engine.told == [.journalLossAccepted(gap)])
     #expect(engine.count(of: scene.frames) == 1)
     let stops = engine.checkpointing.withLock { $0.root.uncleanStops }
-    #expect(stops == 1025)
+    #expect(stops == 65)
     let more = try engine.makePages(3, first: 9)
     try engine.close()
     let again = try scene.vault.open(damaged)

@@ -121,4 +121,20 @@ import Testing
     #expect(throws: DiskError.self) { try journal.sync(through: sequence) }
     #expect(try durableFrames(0) == [])
   }
+
+  /// The length of a frame, which is in clear, does not tell that of a name in it (G1).
+  @Test func lengthsTellMultiplesOnly() throws {
+    var lengths: Set<UInt32> = []
+    for length in 1...255 {
+      let before = journal.filled
+      _ = try journal.append(Buffer(count: 160 + length), 160 + length)
+      let bytes = Buffer(try #require(disk.content(of: SegmentCodec.fileName(1))))
+      let total = UInt32(journal.filled - before)
+      let told = bytes.load(UInt32.self, at: Int(before) + 8)
+      #expect(told + UInt32(SegmentCodec.headerSize) == total)
+      lengths.insert(told)
+      if journal.filled > UInt64(Self.segmentBytes / 2) { break }
+    }
+    #expect(lengths.count <= 2)
+  }
 }

@@ -14,7 +14,7 @@ import Testing
     let vault = try TestVault()
     let anchor = SimulatedDisk()
     let held = HeldDisk(vault.disk)
-    let engine = try open(vault, on: held, anchor)
+    let engine = try vault.open(held, anchor: anchor)
     let pages = try engine.makePages(20)
     try engine.checkpoint()
     let more = try engine.makePages(20, first: 9)
@@ -25,9 +25,9 @@ import Testing
     gate.open()
     checkpoint.join()
 
-    #expect(throws: EngineError.self) { _ = try open(vault, on: older, anchor.snapshot()) }
+    #expect(throws: EngineError.self) { _ = try vault.open(older, anchor: anchor.snapshot()) }
     for _ in 0..<2 {
-      let accepted = try open(vault, on: older, anchor, acceptOlder: true)
+      let accepted = try vault.open(older, anchor: anchor) { $0.acceptOlder = true }
       #expect(try accepted.first(of: pages[0]) == 7)
       #expect(try accepted.first(of: more[19]) == 9)
       try accepted.makePages(1)
@@ -35,13 +35,23 @@ import Testing
     }
   }
 
-  private func open(
-    _ vault: borrowing TestVault, on disk: any Disk, _ anchor: SimulatedDisk,
-    acceptOlder: Bool = false
-  ) throws -> Engine {
-    var options = TestVault.options
-    options.acceptOlder = acceptOlder
-    return try Engine.open(
-      on: disk, master: vault.master, vault: TestVault.vault, options: options, anchor: anchor)
+  /// Where one machine has accepted an older state, another one that knew the discarded one says so.
+  @Test func anotherMachineNoticesWhatWasDiscarded() throws {
+    let vault = try TestVault()
+    let here = SimulatedDisk()
+    let first = try vault.open(anchor: here)
+    try first.makePages(1)
+    try first.checkpoint()
+    let older = vault.disk.snapshot()
+    for _ in 0..<5 { try first.checkpoint() }
+    try first.close()
+    // What another machine that has seen as much remembers.
+    let there = here.snapshot()
+
+    let accepted = try vault.open(older, anchor: here) { $0.acceptOlder = true }
+    try accepted.makePages(1)
+    try accepted.close()
+    try vault.open(older, anchor: here).close()
+    #expect(throws: EngineError.self) { _ = try vault.open(older, anchor: there) }
   }
 }

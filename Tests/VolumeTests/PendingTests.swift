@@ -170,7 +170,7 @@ import Testing
     try held.volume.engine.spoilMap(of: bad, in: held.volume)
     try held.volume.put(bad, HeldVolume.bytes(2, 4096))
     #expect(throws: VolumeError.self) { try held.volume.syncAll() }
-    held.volume.unframed.withLock { $0 += 65 << 20 }
+    held.volume.unframed.withLock { $0.chunks += (65 << 20) / 4096 }
     try held.volume.put(good, HeldVolume.bytes(3, 4096))
     try held.volume.flush(good)
     #expect(throws: VolumeError.self) { try held.volume.flush(bad) }

@@ -1,0 +1,68 @@
+import Crypto
+import Disk
+import Format
+import POSIX
+import TestKit
+import Testing
+
+@testable import Engine
+
+/// Checkpoints that cannot be made: they cost nothing, and whoever has to know is told.
+@Suite struct FailingCheckpointTests {
+  private func setCapacity(_ vault: borrowing TestVault) { vault.disk.capacity = vault.disk.used }
+
+  /// Each try would take a segment, until the disk is full of them.
+  @Test func triesWithoutRoomTakeNoSegments() throws {
+    let vault = try TestVault()
+    let engine = try vault.open()
+    // More than there is room for, as a sudden need would be.
+    try engine.makePages(20)
+    setCapacity(vault)
+    let limit = engine.metaAllocator.limit
+    engine.health.withLock { $0.metaUsed = limit - 3 }
+    let before = vault.disk.journal
+    for _ in 0..<10 { #expect(throws: EngineError.self) { try engine.checkpoint() } }
+    let after = vault.disk.journal
+    #expect(before == after)
+    let isReadOnly = engine.isReadOnly
+    #expect(!isReadOnly)
+  }
+
+  /// A checkpoint that was given up after the switch leaves a segment the next one uses.
+  @Test func aGivenUpTryLeavesItsSegmentToTheNext() throws {
+    let vault = try TestVault()
+    let engine = try vault.open()
+    try engine.makePages(5)
+    vault.disk.fault = { $0.kind == .write && $0.object.hasPrefix("meta-") ? .noMemory : nil }
+    for _ in 0..<10 { #expect(throws: EngineError.self) { try engine.checkpoint() } }
+    vault.disk.fault = nil
+    let segments = vault.disk.journal.count
+    #expect(segments <= 2 + SegmentPool.target)
+    try engine.checkpoint()
+    try engine.close()
+    let again = try vault.open()
+    #expect(try again.first(of: 1) == 7)
+    try again.close()
+  }
+
+  /// Nothing was lost yet as far as anybody knows; but what was appended since may be.
+  @Test func closingAfterASyncFailedTellsIt() throws {
+    let vault = try TestVault()
+    let engine = try vault.open()
+    try engine.makePages(10)
+    vault.disk.fault = { $0.kind == .sync && $0.object.hasPrefix("journal/") ? .ioError : nil }
+    #expect(throws: EngineError.self) { try engine.syncJournal() }
+    vault.disk.fault = nil
+    #expect(throws: EngineError.self) { try engine.close() }
+  }
+
+  @Test func aClosedEngineTellsNothing() throws {
+    let vault = try TestVault()
+    let engine = try vault.open()
+    let pages = try engine.makePages(2)
+    try engine.close()
+    #expect(throws: EngineError.closed) { _ = try engine.first(of: pages[0]) }
+    let keys = engine.store.keys.count
+    #expect(keys == 0)
+  }
+}
