@@ -56,7 +56,7 @@ extension Engine {
       return try open(disk, master, vault, options, anchor, [])
     } catch {
       guard error.isFull, !options.readOnly else { throw error }
-      // From the start: what the first attempt wrote is named by no root, or by a root that is true.
+      // From the start: what the first attempt wrote is named by no root, or by one that is true.
       var reading = options
       reading.readOnly = true
       return try open(disk, master, vault, reading, anchor, [.diskFull])
@@ -169,7 +169,6 @@ extension Engine {
   ) throws(EngineError) -> Engine {
     var parts = parts
     parts.chain = chain
-    if recovery.hasChanges { parts.chain.root.uncleanStops &+= 1 }
     if recovery.gap != nil { parts.chain.root.uncleanStops &+= Self.stopsOfALostJournal }
     parts.warnings = warnings
     if parts.options.readOnly {
@@ -212,6 +211,7 @@ extension Engine {
       chain.root.session = Random.bytes(16)
       chain.root.configurationGeneration = max(
         chain.root.configurationGeneration, options.configurationGeneration)
+      if recovery.hasChanges { chain.root.uncleanStops &+= 1 }
       try appendLineage(&chain)
       guard try makeMetaRoom(for: checkpointNeed) else { throw .noSpace("no room for metadata") }
       // As much again is there for names and attributes on a disk that is full later.

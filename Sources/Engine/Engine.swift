@@ -79,7 +79,7 @@ package final class Engine: Sendable {
     store = parts.store
     data = parts.data
     warnings = parts.warnings
-    uncleanStopsAtOpen = parts.chain.root.uncleanStops
+    uncleanStopsAtOpen = parts.chain.root.uncleanStops &+ 1
     writer = Lock(parts.writer)
     segments = parts.segments
     reserve = SpaceReserve(disk: parts.disk)

@@ -44,7 +44,8 @@ import Testing
     }
   }
 
-  /// A power cut may lose the end of a segment and keep the next one, as long as nothing was synced.
+  /// A power cut may lose the end of a segment and keep the next one, as long as nothing was
+  /// synced.
   @Test func whatIsBehindAnUnsyncedTailIsNoDamage() throws {
     let scene = try JournalScene()
     try scene.appendSynced()
