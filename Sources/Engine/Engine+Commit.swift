@@ -98,6 +98,8 @@ extension Engine {
   /// Goes on in a spare segment; the frames so far stay valid until a root contains them.
   func startSegment(_ writer: inout Writer) throws(EngineError) {
     guard let journal else { preconditionFailure("a read-only engine has no segments") }
+    // After a failure here the spare that was promised is gone.
+    try checkWritable()
     guard let spare = segments.take() else { throw .noSpace("no room for the journal") }
     let name = journal.successor
     precondition(name.number == spare.number, "spares are taken in the order of their numbers")

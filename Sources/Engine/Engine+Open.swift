@@ -56,7 +56,7 @@ extension Engine {
       return try open(disk, master, vault, options, anchor, [])
     } catch {
       guard error.isFull, !options.readOnly else { throw error }
-      // From the start: what the first attempt wrote is named by no root, or by a root that is true.
+      // From the start: what the first attempt wrote is named by no root, or by one that is true.
       var reading = options
       reading.readOnly = true
       return try open(disk, master, vault, reading, anchor, [.diskFull])
@@ -217,8 +217,8 @@ extension Engine {
       chain.root.configurationGeneration = max(
         chain.root.configurationGeneration, options.configurationGeneration)
       try appendLineage(&chain, from: recovery.root.generation)
-      // As much again is there for names and attributes on a disk that is full later. Where it is full
-      // already, what the last session left is enough as a rule: the plan tells.
+      // As much again is there for names and attributes on a disk that is full later. Where it is
+      // full already, what the last session left is enough as a rule: the plan tells.
       if try !makeMetaRoom(for: checkpointNeed() + 2 * Self.metaReserve) {
         _ = try makeMetaRoom(for: checkpointNeed())
       }

@@ -4,8 +4,8 @@ import Disk
 import Format
 import POSIX
 
-/// Looks behind the place where replay stopped, for frames that tell whether the journal ended there
-/// (I5).
+/// Looks behind the place where replay stopped, for frames that tell whether the journal ended
+/// there (I5).
 ///
 /// That frames are there is no damage: a power cut may lose what was not synced, and keep what was
 /// written after it, in the next segment as well. But a frame also says which sequence was known to

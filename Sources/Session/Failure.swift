@@ -51,8 +51,8 @@ extension Failure {
         .damagedStore, "the vault is damaged: \(what)", hint: "put the vault back from a backup")
     case .damagedJournal(let what, let mayPass):
       let ways =
-        "--read-only shows the vault as it was before that point; --accept-journal-loss goes on "
-        + "from there, and gives up what came later"
+        "`coffre mount --read-only` shows the vault as it was before that point; "
+        + "with --accept-journal-loss it goes on from there, and what came later is given up"
       self.init(
         .damagedJournal, what,
         hint: (mayPass ? "try again first, the disk may do better; " : "") + ways)

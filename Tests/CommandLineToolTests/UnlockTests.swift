@@ -40,7 +40,11 @@ import Testing
     // Killed between the two copies: the old password is wrong, not a way back.
     disk.replace(Configuration.copyName, with: before)
     #expect(try !opens("first"))
-    // And the copies are made equal by the next unlock.
+    // And the copies are made equal by the next unlock that has room; it does not wait for it.
+    disk.capacity = disk.used
+    #expect(try files.unlockAndHeal(secret("second")).unequal)
+    #expect(disk.content(of: Configuration.copyName) == before)
+    disk.capacity = nil
     #expect(try files.unlockAndHeal(secret("second")).unequal)
     #expect(
       disk.content(of: Configuration.copyName) == disk.content(of: Configuration.fileName))

@@ -119,6 +119,20 @@ import Testing
     try again.close()
   }
 
+  /// The writer that comes next, such as a checkpoint under way, must not take another spare.
+  @Test func aFailedSwitchEndsTheSession() throws {
+    let scene = try JournalScene()
+    try scene.appendSynced()
+    scene.disk.fault = { $0.kind == .write ? .ioError : nil }
+    #expect(throws: EngineError.self) { try scene.switchSegment() }
+    scene.disk.fault = nil
+    expect(scene.engine, isReadOnly: true)
+    let reason = try #require(scene.engine.readOnlyReason)
+    #expect(throws: EngineError.readOnly(reason)) { try scene.switchSegment() }
+    let engine = try scene.vault.open(scene.disk.snapshot())
+    #expect(engine.count(of: scene.frames) == 1)
+  }
+
   @Test(arguments: [Errno.ioError, .noSpace, .overQuota])
   func aFailedSyncOfMetadataEndsTheSession(errno: Errno) throws {
     let vault = try TestVault()

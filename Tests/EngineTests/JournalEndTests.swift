@@ -44,7 +44,8 @@ import Testing
     }
   }
 
-  /// A power cut may lose the end of a segment and keep the next one, as long as nothing was synced.
+  /// A power cut may lose the end of a segment and keep the next one, as long as nothing was
+  /// synced.
   @Test func whatIsBehindAnUnsyncedTailIsNoDamage() throws {
     let scene = try JournalScene()
     try scene.appendSynced()
@@ -70,6 +71,33 @@ import Testing
       let gap = try scene.gap(on: scene.disk(losing: [frame]))
       #expect(gap?.cause == .damaged)
     }
+  }
+
+  /// Whatever a power cut keeps and loses of frames and switches, it is no damage, and what was
+  /// synced is there.
+  @Test(arguments: 0..<6 as Range<UInt64>) func aPowerCutIsNoDamage(seed: UInt64) throws {
+    let scene = try JournalScene()
+    var random = SplitMix64(seed: seed)
+    var synced = 0
+    var switches = 0
+    for step in 0..<14 {
+      switch random.below(5) {
+      case 0:
+        try scene.sync()
+        synced = scene.frames.count { $0.page != nil }
+      case 1:
+        try scene.switchSegment()
+        switches += 1
+      default: try scene.append(pages: 1 + random.below(60))
+      }
+      for mode in [CrashMode.dropAll, .prefix, .subset] {
+        let crashed = scene.disk.crashed(seed: random.next(), mode: mode)
+        let engine = try scene.vault.open(crashed)
+        let count = try #require(engine.count(of: scene.frames))
+        #expect(count >= synced, "seed \(seed) step \(step) mode \(mode)")
+      }
+    }
+    #expect(switches > 0)
   }
 
   /// The root names two segments, and so does every switch frame: one whole segment may rot.

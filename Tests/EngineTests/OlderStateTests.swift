@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  /// Where one machine has accepted an older state, another one that knew the discarded one says so.
+  /// Where one machine has accepted an older state, another one that knew what was discarded tells.
   @Test func anotherMachineNoticesWhatWasDiscarded() throws {
     let vault = try TestVault()
     let here = SimulatedDisk()

@@ -36,6 +36,37 @@ import Testing
     #expect(disk.journal == [SegmentCodec.fileName(5)])
   }
 
+  /// What was promised is kept, whoever makes spares meanwhile and whatever fails.
+  @Test func theSuccessorIsTheOneThatWasTold() throws {
+    let disk = SimulatedDisk()
+    let pool = try pool(disk)
+    disk.fault = { call in
+      switch call.kind {
+      case .allocate, .sync, .syncFolder: call.step % 7 == 0 ? .noSpace : nil
+      default: nil
+      }
+    }
+    var taken: [UInt64] = []
+    for round in 0..<20 {
+      let told = pool.successor
+      let makers = try (0..<3).map { _ in try Aside { try? pool.add() } }
+      if round % 4 == 3 { try? pool.recycle(taken.suffix(1)) }
+      for maker in makers { try maker.finish() }
+      while pool.count == 0 { try? pool.add() }
+      let first = try #require(pool.take()).number
+      #expect(first == told)
+      taken.append(first)
+      let rest = pool.count
+      for _ in 0..<rest {
+        let next = pool.successor
+        let number = try #require(pool.take()).number
+        #expect(number == next)
+        taken.append(number)
+      }
+    }
+    #expect(taken == taken.sorted() && Set(taken).count == taken.count)
+  }
+
   @Test func usedSegmentsComeBackUnderNewNumbers() throws {
     let disk = SimulatedDisk()
     let pool = try pool(disk)

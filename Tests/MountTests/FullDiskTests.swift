@@ -41,4 +41,38 @@ struct FullDiskMountTests {
       """)
     try vault.lock()
   }
+
+  /// Not even a segment is left to begin with: what was synced can be read all the same.
+  @Test(arguments: [LowerDisk.tmpfs, .ext4]) func isReadOnlyWithoutRoomToRecover(
+    lower: LowerDisk
+  ) throws {
+    let vault = try Mounted(on: lower)
+    try vault.check("echo kept > a && sync a")
+    try vault.kill()
+    let full = try vault.sh(
+      """
+      cd lower/vault/journal
+      ls -t | tail -n +2 | xargs rm
+      cd ../..
+      dd if=/dev/zero of=fill bs=64k status=none 2>/dev/null || cat /dev/zero >> fill 2>/dev/null ||
+        test "$(df --output=avail -k . | tail -1)" -lt 8
+      """, in: vault.scratch)
+    try #require(full.status == 0, "\(full.output)")
+    let arguments = ["mount", vault.vault, vault.mount, "--password-file", vault.password]
+    let change = try vault.coffre(
+      ["passwd", vault.vault, "--password-file", vault.password]
+        + ["--new-password-file", vault.password])
+    #expect(change.status == 14, "\(change.output)")
+    let outcome = try vault.coffre(arguments)
+    #expect(outcome.status == 0 && outcome.output.contains("no space left"), "\(outcome.output)")
+    try vault.check("test \"$(cat a)\" = kept && ! touch new 2>/dev/null")
+    let status = try vault.coffre(["status"]).output
+    #expect(status.contains(", read-only") && status.contains("no space left"), "\(status)")
+    try vault.lock()
+    try vault.sh("rm fill", in: vault.scratch + "/lower")
+    let again = try vault.coffre(arguments)
+    #expect(again.status == 0 && !again.output.contains("no space left"), "\(again.output)")
+    try vault.check("test \"$(cat a)\" = kept && echo new > b && sync b")
+    try vault.lock()
+  }
 }

@@ -117,6 +117,41 @@ import Testing
     try volume.close()
   }
 
+  /// Small contents are in the journal alone when the power goes: read from memory then.
+  @Test func whatWasSyncedIsReadWithoutRoomToRecover() throws {
+    let master = SecretBytes(random: 32)
+    let (disk, volume) = try make(master, room: 16 << 20)
+    disk.keepsCalls = true
+    var made: [InodeNumber] = []
+    for index in 1...5 as ClosedRange<UInt8> {
+      let name = try FileName("f\(index)")
+      let inode = try volume.makeNode(name, in: .root, mode: 0o100644, device: 0, by: caller).inode
+      let content = Buffer([UInt8](repeating: index, count: 5000))
+      try volume.write(inode, content.bytes, at: 0, clearsSetID: false)
+      try volume.sync(inode, dataOnly: false)
+      made.append(inode)
+    }
+    let used = Set(disk.calls.filter { $0.kind == .write }.map { $0.object })
+    let crashed = disk.crashed(seed: 1, mode: .dropAll)
+    for name in crashed.names where name.hasPrefix("journal/") && !used.contains(name) {
+      crashed.removeObject(name)
+    }
+    for room in [0, 16 << 20] {
+      crashed.capacity = crashed.used + room
+      let again = try open(crashed, master)
+      let isReadOnly = again.isReadOnly
+      #expect(isReadOnly == (room == 0))
+      for (index, inode) in made.enumerated() {
+        let content = try VolumeDriver(again).contents(of: inode)
+        #expect(content == [UInt8](repeating: UInt8(index + 1), count: 5000))
+      }
+      let refusal = VolumeDriver(again).apply(.create([[0x61]]))
+      #expect(refusal == (room == 0 ? .readOnly : nil))
+      try again.close()
+    }
+    try volume.close()
+  }
+
   /// Names are still made and moved, and removing a file gives its space to the next one.
   @Test func namesAndRemovalWhenFull() throws {
     let master = SecretBytes(random: 32)
