@@ -26,8 +26,9 @@ package struct InodeRecord: Sendable {
   package var keyNumber: UInt32 = 0
   /// While re-keying: the first chunks, in units of 128, that are under the newest key.
   package var rekeyed: UInt32 = 0
-  /// Seals done under the file's newest key, as of the last frame of its contents; below 2^40.
+  /// Seals done under the file's newest key, as of the last frame of its contents.
   package var seals: UInt64 = 0
+  package static let mostSeals: UInt64 = 1 << 40 - 1
   /// The vault's unclean stops that `seals` takes into account, modulo 2^24.
   package var stops: UInt32 = 0
   /// The first page of extended attributes, 0 for none.
@@ -70,7 +71,7 @@ package struct InodeRecord: Sendable {
     rekeyed = u32(136) >> 8
     top = u32(140)
     parent = u64(144)
-    seals = u64(152) & (1 << 40 - 1)
+    seals = u64(152) & Self.mostSeals
     stops = UInt32(u64(152) >> 40)
     tail = buffer.load((base + 160)..<(base + 256))
   }
@@ -98,7 +99,7 @@ package struct InodeRecord: Sendable {
     buffer.store(UInt32(height) | rekeyed << 8, at: base + 136)
     buffer.store(top, at: base + 140)
     buffer.store(parent, at: base + 144)
-    precondition(seals < 1 << 40 && stops < 1 << 24)
+    precondition(seals <= Self.mostSeals && stops < 1 << 24)
     buffer.store(seals | UInt64(stops) << 40, at: base + 152)
     buffer.store(tail, at: base + 160)
   }

@@ -136,7 +136,7 @@ extension Volume {
         record.modified = written
         record.changed = max(record.changed, written)
       }
-      record.seals += seals + lostSeals(record)
+      record.seals = min(record.seals + lostSeals(record) + seals, InodeRecord.mostSeals)
       record.stops = stops
       if isLast, record.flags.contains(.rekeying), state.keys != nil {
         let tables = state.rekeyed / UInt64(Layout.referencesPerTable)

@@ -98,12 +98,16 @@ import Testing
     }
   }
 
+  @Test func zerosAreTheEnd() throws {
+    var reader = ByteReader(Buffer(count: 100))
+    if case .end = try #require(JournalRecord.decode(&reader)) {} else { Issue.record("no end") }
+  }
+
   @Test func whatMakesNoSenseIsNoRecord() {
     func refuse(_ bytes: [UInt8]) {
       var reader = ByteReader(Buffer(bytes + [UInt8](repeating: 0, count: 5000)))
       #expect(JournalRecord.decode(&reader) == nil, "\(hex(bytes))")
     }
-    refuse([0])
     refuse([7])
     refuse([255])
     refuse(unhex("02 08 00000000"))  // no such file
