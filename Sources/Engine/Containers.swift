@@ -26,7 +26,9 @@ package final class Containers: Sendable {
     var files: [Key: (file: any DiskFile, used: UInt64)] = [:]
     var clock: UInt64 = 0
     var unsynced: Set<Key> = []
-    var newNames = false
+    /// True at first: a session before may have been killed after it made a name and before it
+    /// synced it. The kernel shows such a name, and a power loss takes it.
+    var newNames = true
   }
 
   package init(disk: any Disk, folders: [String]) {

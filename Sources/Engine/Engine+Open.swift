@@ -56,6 +56,9 @@ extension Engine {
     let parts = try assemble(
       disk, master, vault, options, roots: roots, anchor: anchor, root: chain.root)
     try checkAnchor(anchor, &chain, parts.store, options, &warnings)
+    if !options.readOnly {
+      do { try roots.sync() } catch { throw .disk(error) }
+    }
     if !options.readOnly && warnings.contains(.rootCopyHealed) {
       try equalise(roots, &chain)
     }
