@@ -87,6 +87,8 @@ package final class Engine: Sendable {
     health = Lock(parts.health)
   }
 
+  /// Why changes are refused; nil while they are not.
+  package var readOnlyReason: String? { health.withLock { $0.readOnly } }
   package var isReadOnly: Bool { health.withLock { $0.readOnly != nil } }
   package var generation: UInt64 { checkpointing.withLock { $0.root.generation } }
   package var anchorFailed: Bool { checkpointing.withLock { $0.anchorFailed } }

@@ -40,7 +40,7 @@ extension MountSettings {
     readOnly = message["read-only"] == "yes"
     allowOther = message["allow-other"] == "yes"
     acceptOlder = message["accept-older"] == "yes"
-    lockAfter = message["lock-after"].flatMap { UInt64($0) }
+    lockAfter = message["lock-after"].flatMap { UInt32($0) }.map { UInt64($0) }
     extra = (message["options"] ?? "").parts(between: "\n")
   }
 }

@@ -30,6 +30,8 @@ package final class Volume: Sendable {
   package var warnings: [OpenWarning] {
     engine.anchorFailed ? engine.warnings + [.anchorUnwritable] : engine.warnings
   }
+  /// A sentence; nil while changes are accepted.
+  package var readOnlyReason: String? { engine.readOnlyReason }
   package var isReadOnly: Bool { engine.isReadOnly }
 
   package var statistics: VolumeStatistics {
