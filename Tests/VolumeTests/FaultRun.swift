@@ -6,8 +6,8 @@ import TestKit
 
 /// The steps of a `FaultVault` with one fault, and what must hold whenever it comes.
 ///
-/// An operation that fails for the fault may have been done or not: `candidates` are the trees there
-/// may be. Once the fault is gone the volume shows one of them.
+/// An operation that fails for the fault may have been done or not: `candidates` are the trees that
+/// there may be. Once the fault is gone the volume shows one of them.
 struct FaultRun {
   let plan: FaultPlan
   let disk: SimulatedDisk

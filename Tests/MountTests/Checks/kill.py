@@ -82,7 +82,7 @@ class Campaign:
     def wait_for_all(self):
         """Until each writer has written something, or is slow about it."""
         before = [writer.count for writer in self.writers]
-        latest = time.monotonic() + 10
+        latest = time.monotonic() + 20
         while time.monotonic() < latest and any(
                 writer.acknowledged() == count for writer, count in zip(self.writers, before)):
             time.sleep(0.02)
@@ -111,6 +111,8 @@ class Campaign:
             kind = KINDS[sum(self.kills.values()) % len(KINDS)]
             if self.play(kind):
                 self.kills[kind] += 1
+                if sum(self.kills.values()) % 20 == 0:
+                    self.report()
             else:
                 self.missed += 1
         if not self.complaints:

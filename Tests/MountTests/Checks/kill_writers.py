@@ -222,7 +222,8 @@ class Git(Writer):
 
     def prepare(self, number):
         self.unlock()
-        self.git("init", "-q")
+        if number == 0:
+            self.git("init", "-q")
 
     def unlock(self):
         """What a git that was cut short leaves, as it says itself, is to be removed by hand."""
