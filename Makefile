@@ -3,9 +3,9 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SWIFT ?= swift
 BUILD ?= .build
-SOURCES = Package.swift Sources Tests
+SOURCES = Package.swift Sources Tests Fuzz
 
-.PHONY: help packages build demo test check format sanitize bench-engine install uninstall clean
+.PHONY: help packages build demo test check format sanitize fuzz bench-engine install uninstall clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -30,6 +30,9 @@ format: ## Format the sources
 
 sanitize: packages ## Engine and volume tests under the address and thread sanitizers
 	@SWIFT="$(SWIFT)" BUILD="$(BUILD)" scripts/sanitize
+
+fuzz: packages ## Every decoder under libFuzzer, FUZZ_SECONDS each (60)
+	@SWIFT="$(SWIFT)" BUILD="$(BUILD)" scripts/fuzz
 
 bench-engine: ## Measure engine calls without FUSE
 	@scripts/bench-engine

@@ -23,6 +23,21 @@ func tests(
     exclude: excluding, swiftSettings: strict)
 }
 
+/// What fuzzing needs: the decoders under a test that plays every corpus, or under libFuzzer. The
+/// latter is built by scripts/fuzz alone.
+let fuzzed: [Target.Dependency] = [
+  "CommandLineTool", "Session", "Volume", "Engine", "Disk", "Format", "Crypto", "POSIX", "Bytes",
+  "TestKit",
+]
+let fuzzing: Target =
+  Context.environment["COFFRE_FUZZ"] == nil
+  ? .testTarget(
+    name: "FuzzTests", dependencies: fuzzed, path: "Fuzz", exclude: ["Driver.swift", "Corpus"],
+    swiftSettings: strict)
+  : .executableTarget(
+    name: "fuzz", dependencies: fuzzed, path: "Fuzz", exclude: ["CorpusTests.swift", "Corpus"],
+    swiftSettings: strict)
+
 let package = Package(
   name: "coffre",
   products: [
@@ -75,6 +90,7 @@ let package = Package(
       ]),
     tests("MountTests", ["POSIX", "Bytes"], excluding: ["Checks"]),
     tests("TidyTests", ["POSIX", "Bytes"]),
+    fuzzing,
   ],
   swiftLanguageModes: [.v6]
 )

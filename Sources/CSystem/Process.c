@@ -100,6 +100,7 @@ int coffre_wait_signal(void) {
 int coffre_settle(void) {
   struct sigaction usual = {.sa_handler = SIG_DFL};
   sigaction(SIGCHLD, &usual, NULL);
+  signal(SIGXFSZ, SIG_IGN);
   /* The lowest free number is taken each time. */
   for (int fd = 0; fd <= 2; fd++)
     if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) return -1;

@@ -7,26 +7,32 @@ enum StatusCommand {
     let sight = ControlClient.look()
     let mounts = sight.mounts.map(\.status)
     if arguments.has("json") {
-      Output.line(JSON.array(mounts.map(json)).text)
+      Output.text(text(of: mounts, asJSON: true))
     } else if mounts.isEmpty && sight.silent.isEmpty {
       Output.line("no vault is mounted")
     } else {
-      list(mounts)
+      Output.text(text(of: mounts, asJSON: false))
     }
     if let silent = sight.silent.first { throw silent.failure }
   }
 
-  private static func list(_ mounts: [MountStatus]) {
+  static func text(of mounts: [MountStatus], asJSON: Bool) -> String {
+    if asJSON { return JSON.array(mounts.map(json)).text + "\n" }
+    var text = ""
     for mount in mounts {
-      Output.line("\(mount.vault) on \(mount.mountPoint)\(mount.readOnly ? ", read-only" : "")")
       let mounted = UInt64(max(0, Clock.realtime.seconds - mount.since))
       let after = mount.lockAfter.map { "after \(Duration.text($0))" } ?? "never"
-      Output.line(
-        "  mounted for \(rough(mounted)), unused for \(rough(mount.idle)), locks itself \(after)")
       let healed = mount.healedCopies == 0 ? "" : ", \(mount.healedCopies) damaged copies made good"
-      Output.line("  root generation \(mount.generation), process \(mount.process)\(healed)")
-      for warning in mount.warnings { Output.line("  warning: \(warning)") }
+      text += """
+        \(mount.vault) on \(mount.mountPoint)\(mount.readOnly ? ", read-only" : "")
+          mounted for \(rough(mounted)), unused for \(rough(mount.idle)), locks itself \(after)
+          root generation \(mount.generation), process \(mount.process)\(healed)
+
+        """
+      if let reason = mount.readOnlyReason { text += "  refuses changes: \(reason)\n" }
+      for warning in mount.warnings { text += "  warning: \(warning)\n" }
     }
+    return text
   }
 
   private static func rough(_ seconds: UInt64) -> String {
@@ -44,7 +50,9 @@ enum StatusCommand {
       ("id", .string(mount.identifier)), ("since", .number(mount.since)),
       ("idleSeconds", .number(Int64(mount.idle))),
       ("lockAfterSeconds", mount.lockAfter.map { .number(Int64($0)) } ?? .null),
-      ("readOnly", .bool(mount.readOnly)), ("generation", .number(Int64(mount.generation))),
+      ("readOnly", .bool(mount.readOnly)),
+      ("readOnlyReason", mount.readOnlyReason.map { .string($0) } ?? .null),
+      ("generation", .number(Int64(mount.generation))),
       ("healedCopies", .number(Int64(mount.healedCopies))),
       ("process", .number(Int64(mount.process))),
       ("warnings", .array(mount.warnings.map { .string($0) })),

@@ -66,6 +66,10 @@ struct AnchorFile {
       generation: plain.load(UInt64.self, at: 0), session: plain.load(8..<24),
       rootTag: Tag(from: plain, at: 24),
       configurationGeneration: plain.load(UInt64.self, at: 40))
+    // One more than each is written next.
+    guard counter < 1 << 62, record.generation < 1 << 62,
+      record.configurationGeneration < 1 << 62
+    else { return nil }
     return (record, counter)
   }
 

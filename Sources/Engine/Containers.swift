@@ -30,7 +30,9 @@ package final class Containers: Sendable {
     var unsynced: Set<Key> = []
     /// Those that a sync under way has taken over from `unsynced`.
     var syncing: Set<Key> = []
-    var newNames = false
+    /// True at first: a session before may have been killed after it made a name and before it
+    /// synced it. The kernel shows such a name, and a power loss takes it.
+    var newNames = true
   }
 
   package init(disk: any Disk, folders: [String]) {

@@ -54,6 +54,7 @@ extension Engine {
     for index in stride(from: Int(root.lineageCount) - 1, through: 0, by: -1) {
       let page = try store.pageForWriter(PageID(.lineage, UInt32(index / 128)))
       let offset = (index % 128) * 32
+      guard !page.bytes.isZero(offset..<(offset + 16)) else { throw .damaged("the lineage") }
       if page.bytes.equals(known.session, at: offset) {
         guard let following, following >= known.generation else { throw .forked }
         return

@@ -61,7 +61,7 @@ extension Engine {
     let wiped: [Range<UInt32>]
     do throws(EngineError) {
       try writePages(&plan)
-      root = nextRoot(chain, snapshot, plan)
+      root = try nextRoot(chain, snapshot, plan)
       wiped = Self.ranges(plan.freed)
       try appendWipes(wiped, generation: root.generation)
       try checkSoleWriter(chain)
@@ -142,7 +142,7 @@ extension Engine {
 
   private func nextRoot(
     _ chain: Chain, _ snapshot: Snapshot, _ plan: CheckpointPlan
-  ) -> RootRecord {
+  ) throws(EngineError) -> RootRecord {
     var root = chain.root
     root.generation += 1
     root.metadataSeals += UInt64(plan.slots.count)
@@ -151,8 +151,11 @@ extension Engine {
     root.firstSequence = snapshot.firstSequence
     root.previousTagLow = snapshot.previous.low
     root.previousTagHigh = snapshot.previous.high
-    root.usedMetaSlots =
-      root.usedMetaSlots + UInt64(plan.taken.count) - UInt64(plan.freed.count)
+    let used = root.usedMetaSlots + UInt64(plan.taken.count)
+    guard used >= UInt64(plan.freed.count) else {
+      throw .damaged("the root's count of metadata slots")
+    }
+    root.usedMetaSlots = used - UInt64(plan.freed.count)
     root.tops = plan.tops
     if snapshot.rekeys { Self.noteRekeyed(&root, snapshot.nextToRekey) }
     return root

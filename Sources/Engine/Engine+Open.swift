@@ -80,6 +80,9 @@ extension Engine {
       root: found)
     try recovery.run(master: master)
     try checkEnd(of: recovery, options, &warnings)
+    if !options.readOnly {
+      do { try roots.sync() } catch { throw .disk(error) }
+    }
     if !options.readOnly && warnings.contains(.rootCopyHealed) {
       try equalise(roots, &chain)
     }

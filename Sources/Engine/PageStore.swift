@@ -110,9 +110,9 @@ package final class PageStore: @unchecked Sendable {
     guard id.level <= top.height,
       UInt64(id.index) < UInt64(Layout.topReferences) << (7 * UInt64(top.height - id.level))
     else { return .hole }
-    if id.level == top.height { return top.references[Int(id.index)] }
+    if id.level == top.height { return try top.references[Int(id.index)].checked() }
     let table = try page(id.table)
-    return Reference(from: table.bytes, at: id.position * Layout.referenceSize)
+    return try Reference(from: table.bytes, at: id.position * Layout.referenceSize).checked()
   }
 
   /// Reads a page from the first copy that is true, and mends the other.

@@ -69,6 +69,16 @@ struct RootFiles {
     try file.sync()
   }
 
+  /// Makes what was read last. A session before may have been killed between a write and its sync:
+  /// the kernel shows the new copy, while the disk has the old one, whose slots count as free.
+  func sync() throws(DiskError) {
+    for name in Self.names {
+      do throws(DiskError) { try disk.open(name, writable: true).sync() } catch {
+        guard error.errno == .noSuchFile else { throw error }
+      }
+    }
+  }
+
   private func file(_ index: Int) throws(DiskError) -> any DiskFile {
     do { return try disk.open(Self.names[index], writable: true) } catch {
       guard error.errno == .noSuchFile else { throw error }

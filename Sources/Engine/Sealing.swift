@@ -16,6 +16,13 @@ extension Reference {
     self.init(slot: slot, ivHigh: iv.high, ivLow: iv.low, tagLow: tag.low, tagHigh: tag.high)
   }
 
+  /// A reference that was read. The last slot number is never given out: the end of a range of
+  /// slots is a slot number too.
+  package func checked() throws(EngineError) -> Reference {
+    guard slot != .max else { throw .damaged("a reference to no slot") }
+    return self
+  }
+
   package var iv: IV { IV(high: ivHigh, low: ivLow) }
   package var tag: Tag { Tag(low: tagLow, high: tagHigh) }
 }

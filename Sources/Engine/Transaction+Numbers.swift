@@ -34,7 +34,7 @@ extension Transaction {
 
   private func count(_ offset: Int, _ change: Int64) throws(EngineError) {
     let system = try edit(PageID(.system, 0))
-    let value = system.bytes.load(UInt64.self, at: offset)
+    let value = try SystemPage.count(offset, in: system.bytes)
     guard change >= 0 || value > 0 else { throw .damaged("a count in the system page") }
     system.store(UInt64(Int64(bitPattern: value) + change), at: offset)
   }

@@ -107,7 +107,8 @@ package final class Transaction: PageReader {
   /// The page, to change.
   package func edit(_ id: PageID) throws(EngineError) -> Draft {
     if let draft = drafts[id] { return draft }
-    precondition(!dropped.contains(id), "a page that was given up is not changed")
+    // Two trees that share a page, which only a maker of pages can bring about.
+    guard !dropped.contains(id) else { throw .damaged("page \(id.index) is in use twice") }
     let draft = Draft(copying: try store.pageForWriter(id))
     drafts[id] = draft
     return draft
@@ -180,7 +181,7 @@ package final class Transaction: PageReader {
       }
     }
     let system = try edit(PageID(.system, 0))
-    let used = system.bytes.load(UInt64.self, at: SystemPage.usedSlots)
+    let used = try SystemPage.count(SystemPage.usedSlots, in: system.bytes)
     let count = UInt64(slots.count)
     guard value || used >= count else { throw .damaged("the count of taken slots") }
     system.store(value ? used + count : used - count, at: SystemPage.usedSlots)
@@ -194,4 +195,11 @@ package enum SystemPage {
   package static let usedPages = 16
   /// Root page of the orphan list (key: inode number), u32.
   package static let orphans = 24
+
+  /// One of the counters.
+  package static func count(_ offset: Int, in page: Buffer) throws(EngineError) -> UInt64 {
+    let count = page.load(UInt64.self, at: offset)
+    guard count < 1 << 40 else { throw .damaged("a count in the system page") }
+    return count
+  }
 }

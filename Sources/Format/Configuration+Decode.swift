@@ -24,6 +24,7 @@ extension Configuration {
     var reader = ByteReader(page)
     guard reader.uint64() == Self.magic, reader.uint32() == Layout.version, reader.uint32() == 0,
       let vault = reader.bytes(16), let generation = reader.uint64(), generation > 0,
+      generation < 1 << 62,
       let version = reader.uint32(), let memory = reader.uint32(), let passes = reader.uint32(),
       let lanes = reader.uint32(), reader.uint64() == 0
     else { throw .malformed }

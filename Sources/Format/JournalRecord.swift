@@ -115,9 +115,9 @@ package enum JournalRecord {
     case Code.fresh: return page(&reader).map { .fresh($0) }
     case Code.drop: return page(&reader).map { .drop($0) }
     case Code.image:
-      guard let slot = reader.uint32(), let range = reader.range(Layout.chunkSize) else {
-        return nil
-      }
+      guard let slot = reader.uint32(), slot > 0, slot < .max,
+        let range = reader.range(Layout.chunkSize)
+      else { return nil }
       return .image(slot: slot, range)
     case Code.next:
       guard let next = segment(&reader), let successor = segment(&reader) else { return nil }
@@ -128,9 +128,10 @@ package enum JournalRecord {
       else { return nil }
       var ranges: [Range<UInt32>] = []
       for _ in 0..<count {
-        guard let start = reader.uint32(), let end = reader.uint32(), start <= end else {
-          return nil
-        }
+        // Not empty, and within one container.
+        guard let start = reader.uint32(), let end = reader.uint32(), start > 0, start < end,
+          start / Layout.slotsPerContainer == (end - 1) / Layout.slotsPerContainer
+        else { return nil }
         ranges.append(start..<end)
       }
       return .wipe(generation: generation, ranges)

@@ -110,6 +110,13 @@ package struct RootRecord: Sendable {
       let sequence = reader.uint64(), let tagLow = reader.uint64(), let tagHigh = reader.uint64(),
       let used = reader.uint64(), let lineage = reader.uint64()
     else { throw .malformed }
+    // One more than each of these is written next, or one less was written before.
+    let limit: UInt64 = 1 << 62
+    guard generation < limit, configuration < limit, seals < limit, unclean < 1 << 31,
+      number < limit, nextNumber < limit, sequence > 0, sequence < limit, used < 1 << 32,
+      lineage < 1 << 32,
+      rekeyed >> 40 < UInt64(MetadataFile.allCases.count)
+    else { throw .malformed }
     self.generation = generation
     self.session = session
     configurationGeneration = configuration
@@ -126,12 +133,13 @@ package struct RootRecord: Sendable {
     usedMetaSlots = used
     lineageCount = lineage
     for index in tops.indices {
-      guard let height = reader.uint64(), height <= 5 else { throw .malformed }
+      guard let height = reader.uint64(), height <= 4 else { throw .malformed }
       tops[index].height = UInt8(height)
       for entry in 0..<Layout.topReferences {
         guard let range = reader.range(Layout.referenceSize) else { throw .malformed }
         tops[index].references[entry] = Reference(from: buffer, at: range.lowerBound)
       }
     }
+    guard buffer.isZero(reader.offset..<buffer.count) else { throw .malformed }
   }
 }

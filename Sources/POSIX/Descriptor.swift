@@ -82,28 +82,29 @@ package enum System {
     return Descriptor(owning: Int32(number))
   }
 
+  /// Repeats a call that moves bytes, from those already done on, until `count` are done or none
+  /// moves; returns how many are.
+  static func transfer(_ count: Int, _ call: (_ done: Int) -> Int) throws(Errno) -> Int {
+    var done = 0
+    while done < count {
+      let moved = try check { call(done) }
+      if moved == 0 { break }
+      done += moved
+    }
+    return done
+  }
+
   /// Reads until the span is full or the file ends, pread(2).
   package static func read(
     _ file: borrowing Descriptor, into span: inout MutableRawSpan, at offset: UInt64
   ) throws(Errno) -> Int {
     let number = file.rawValue
-    let count = span.byteCount
-    var done = 0
-    while done < count {
-      let start = done
-      let result = unsafe span.withUnsafeMutableBytes { bytes -> (Int, Errno?) in
-        guard let base = bytes.baseAddress else { return (0, nil) }
-        let length = unsafe pread(number, base + start, count - start, Int(offset) + start)
-        return (length, length < 0 ? Errno.current : nil)
+    return try unsafe span.withUnsafeMutableBytes { (bytes) throws(Errno) -> Int in
+      guard let base = bytes.baseAddress else { return 0 }
+      return try transfer(bytes.count) { done in
+        unsafe pread(number, base + done, bytes.count - done, Int(offset) + done)
       }
-      if let failure = result.1 {
-        guard failure == .interrupted else { throw failure }
-        continue
-      }
-      if result.0 == 0 { break }
-      done += result.0
     }
-    return done
   }
 
   /// Writes the whole span, pwrite(2).
@@ -111,22 +112,13 @@ package enum System {
     _ file: borrowing Descriptor, _ span: RawSpan, at offset: UInt64
   ) throws(Errno) {
     let number = file.rawValue
-    let count = span.byteCount
-    var done = 0
-    while done < count {
-      let start = done
-      let result = unsafe span.withUnsafeBytes { bytes -> (Int, Errno?) in
-        guard let base = bytes.baseAddress else { return (0, nil) }
-        let length = unsafe pwrite(number, base + start, count - start, Int(offset) + start)
-        return (length, length < 0 ? Errno.current : nil)
+    let done = try unsafe span.withUnsafeBytes { (bytes) throws(Errno) -> Int in
+      guard let base = bytes.baseAddress else { return 0 }
+      return try transfer(bytes.count) { done in
+        unsafe pwrite(number, base + done, bytes.count - done, Int(offset) + done)
       }
-      if let failure = result.1 {
-        guard failure == .interrupted else { throw failure }
-        continue
-      }
-      if result.0 == 0 { throw .noSpace }
-      done += result.0
     }
+    guard done == span.byteCount else { throw .noSpace }
   }
 
   package static func fdatasync(_ file: borrowing Descriptor) throws(Errno) {

@@ -52,7 +52,9 @@ extension System {
 
   /// Undoes what the starter of this program may have left: descriptors 0 to 2 closed, so that a
   /// file of ours would become one and get what is printed; SIGCHLD ignored, so that the end of a
-  /// child would be lost. To be called before anything is opened; throws if /dev/null can't be.
+  /// child would be lost; SIGXFSZ not ignored, so that a limit on the size of files would end the
+  /// process where EFBIG can be told. To be called before anything is opened; throws if /dev/null
+  /// can't be.
   package static func settle() throws(Errno) { _ = try check { Int(coffre_settle()) } }
 
   package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }

@@ -8,14 +8,9 @@ extension System {
     _ file: borrowing Descriptor, into span: inout MutableRawSpan
   ) throws(Errno) -> Int {
     let number = file.rawValue
-    while true {
-      let result = unsafe span.withUnsafeMutableBytes { bytes -> (Int, Errno?) in
-        guard let base = bytes.baseAddress else { return (0, nil) }
-        let count = unsafe Glibc.read(number, base, bytes.count)
-        return (count, count < 0 ? Errno.current : nil)
-      }
-      guard let failure = result.1 else { return result.0 }
-      guard failure == .interrupted else { throw failure }
+    return try unsafe span.withUnsafeMutableBytes { (bytes) throws(Errno) -> Int in
+      guard let base = bytes.baseAddress else { return 0 }
+      return try check { unsafe Glibc.read(number, base, bytes.count) }
     }
   }
 
@@ -31,21 +26,13 @@ extension System {
   }
 
   private static func send(_ number: Int32, _ span: RawSpan) throws(Errno) {
-    let count = span.byteCount
-    var done = 0
-    while done < count {
-      let start = done
-      let result = unsafe span.withUnsafeBytes { bytes -> (Int, Errno?) in
-        guard let base = bytes.baseAddress else { return (0, nil) }
-        let length = unsafe Glibc.write(number, base + start, count - start)
-        return (length, length < 0 ? Errno.current : nil)
+    let done = try unsafe span.withUnsafeBytes { (bytes) throws(Errno) -> Int in
+      guard let base = bytes.baseAddress else { return 0 }
+      return try transfer(bytes.count) { done in
+        unsafe Glibc.write(number, base + done, bytes.count - done)
       }
-      if let failure = result.1 {
-        guard failure == .interrupted else { throw failure }
-        continue
-      }
-      done += result.0
     }
+    guard done == span.byteCount else { throw .ioError }
   }
 
   /// Another number for a descriptor that came from elsewhere, dup(2), so that it can be owned.

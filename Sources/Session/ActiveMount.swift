@@ -117,6 +117,7 @@ final class ActiveMount: Sendable {
       vault: settings.vault, mountPoint: settings.mountPoint,
       identifier: vault.information.identifier, since: since, idle: idle / 1_000_000_000,
       lockAfter: settings.lockAfter, readOnly: vault.volume.isReadOnly,
+      readOnlyReason: settings.readOnly ? nil : vault.volume.readOnlyReason,
       generation: statistics.generation, healedCopies: statistics.healedCopies,
       process: System.processNumber, warnings: vault.lastingNotices)
   }

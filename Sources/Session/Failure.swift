@@ -15,7 +15,7 @@ package struct Failure: Error, Hashable, Sendable {
 
   package init(_ errno: Errno, doing: String) {
     self.init(
-      errno == .noSpace ? .noSpace : .systemError, "\(doing): \(errno.description.lowercased())")
+      errno.isFull ? .noSpace : .systemError, "\(doing): \(errno.description.lowercased())")
   }
 }
 

@@ -43,7 +43,7 @@ extension MountSettings {
     allowOther = message["allow-other"] == "yes"
     acceptOlder = message["accept-older"] == "yes"
     acceptJournalLoss = message["accept-journal-loss"] == "yes"
-    lockAfter = message["lock-after"].flatMap { UInt64($0) }
+    lockAfter = message["lock-after"].flatMap { UInt32($0) }.map { UInt64($0) }
     extra = (message["options"] ?? "").parts(between: "\n")
   }
 }

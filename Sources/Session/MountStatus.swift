@@ -13,6 +13,8 @@ package struct MountStatus: Hashable, Sendable {
   /// Nil for never.
   package let lockAfter: UInt64?
   package let readOnly: Bool
+  /// Why, where nobody asked for it.
+  package let readOnlyReason: String?
   package let generation: UInt64
   package let healedCopies: Int
   package let process: Int32
@@ -31,15 +33,16 @@ extension MountStatus {
         "process": String(process), "warnings": warnings.joined(separator: "\n"),
       ])
     message["lock-after"] = lockAfter.map { String($0) }
+    message["reason"] = readOnlyReason
     return message
   }
 
   init?(_ message: Message) {
     guard message.verb == "mount", let vault = message["vault"],
       let mountPoint = message["mountpoint"], let identifier = message["id"],
-      let since = message["since"].flatMap({ Int64($0) }),
-      let idle = message["idle"].flatMap({ UInt64($0) }),
-      let generation = message["generation"].flatMap({ UInt64($0) }),
+      let since = message["since"].flatMap({ UInt32($0) }).map({ Int64($0) }),
+      let idle = message["idle"].flatMap({ UInt32($0) }).map({ UInt64($0) }),
+      let generation = message["generation"].flatMap({ UInt64($0) }), generation < 1 << 62,
       let healed = message["healed"].flatMap({ Int($0) }),
       let process = message["process"].flatMap({ Int32($0) })
     else { return nil }
@@ -48,8 +51,9 @@ extension MountStatus {
     self.identifier = identifier
     self.since = since
     self.idle = idle
-    lockAfter = message["lock-after"].flatMap { UInt64($0) }
+    lockAfter = message["lock-after"].flatMap { UInt32($0) }.map { UInt64($0) }
     readOnly = message["read-only"] == "yes"
+    readOnlyReason = message["reason"]
     self.generation = generation
     healedCopies = healed
     self.process = process

@@ -32,11 +32,7 @@ package final class OpenVault: Sendable {
 
   /// What a person should be told as long as the vault is open.
   package var lastingNotices: [String] {
-    var notices = volume.warnings.filter { $0.isLasting }.map { sentence($0) }
-    if !isReadOnly, let reason = volume.readOnlyReason {
-      notices.append("nothing can be changed any more: \(reason)")
-    }
-    return notices
+    volume.warnings.filter { $0.isLasting }.map { sentence($0) }
   }
 
   private func sentence(_ warning: OpenWarning) -> String {

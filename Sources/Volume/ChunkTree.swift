@@ -17,15 +17,14 @@ enum ChunkTree {
     var chunk = chunks.lowerBound
     while chunk < chunks.upperBound {
       if chunk < Layout.directReferences {
-        found[Int(chunk - chunks.lowerBound)] = direct(record, Int(chunk))
+        found[Int(chunk - chunks.lowerBound)] = try direct(record, Int(chunk))
         chunk += 1
         continue
       }
       let tableEnd = min((chunk / 128 + 1) * 128, chunks.upperBound)
       if let table = try table(of: record, chunk, in: pages) {
         for index in chunk..<tableEnd {
-          found[Int(index - chunks.lowerBound)] = Reference(
-            from: table.bytes, at: Int(index % 128) * Layout.referenceSize)
+          found[Int(index - chunks.lowerBound)] = try reference(Int(index % 128), in: table.bytes)
         }
       }
       chunk = tableEnd
@@ -39,7 +38,7 @@ enum ChunkTree {
   ) throws(EngineError) -> UInt64? {
     var chunk = start
     while chunk < Layout.directReferences {
-      if !direct(record, Int(chunk)).isHole { return chunk }
+      if try !direct(record, Int(chunk)).isHole { return chunk }
       chunk += 1
     }
     while record.top != 0, chunk < capacity(record.height) {
@@ -56,17 +55,19 @@ enum ChunkTree {
       let table = try pages.read(PageID(.pages, page))
       let end = (chunk / 128 + 1) * 128
       while chunk < end {
-        let offset = Int(chunk % 128) * Layout.referenceSize
-        if !Reference(from: table, at: offset).isHole { return chunk }
+        if try !reference(Int(chunk % 128), in: table).isHole { return chunk }
         chunk += 1
       }
     }
     return nil
   }
 
-  static func direct(_ record: InodeRecord, _ index: Int) -> Reference {
-    let tail = Buffer(record.tail)
-    return Reference(from: tail, at: index * Layout.referenceSize)
+  static func direct(_ record: InodeRecord, _ index: Int) throws(EngineError) -> Reference {
+    try reference(index, in: Buffer(record.tail))
+  }
+
+  private static func reference(_ index: Int, in table: Buffer) throws(EngineError) -> Reference {
+    try Reference(from: table, at: index * Layout.referenceSize).checked()
   }
 
   private static func setDirect(_ record: inout InodeRecord, _ index: Int, _ value: Reference) {
@@ -103,15 +104,14 @@ enum ChunkTree {
   ) throws(EngineError) -> Reference {
     let old: Reference
     if chunk < Layout.directReferences {
-      old = direct(record, Int(chunk))
+      old = try direct(record, Int(chunk))
       setDirect(&record, Int(chunk), reference)
     } else {
       if reference.isHole, try table(of: record, chunk, in: transaction) == nil { return .hole }
       let page = try makeTable(for: chunk, of: &record, in: transaction)
       let draft = try transaction.edit(PageID(.pages, page))
-      let offset = Int(chunk % 128) * Layout.referenceSize
-      old = Reference(from: draft.bytes, at: offset)
-      draft.store(reference, at: offset)
+      old = try self.reference(Int(chunk % 128), in: draft.bytes)
+      draft.store(reference, at: Int(chunk % 128) * Layout.referenceSize)
     }
     if old.isHole && !reference.isHole { record.chunks += 1 }
     if !old.isHole && reference.isHole { record.chunks -= min(record.chunks, 1) }
@@ -165,7 +165,7 @@ enum ChunkTree {
     }
     if budget > 0 {
       for index in 0..<Int(Layout.directReferences) where UInt64(index) >= keep {
-        let reference = direct(record, index)
+        let reference = try direct(record, index)
         if !reference.isHole { slots.append(reference.slot) }
         setDirect(&record, index, .hole)
       }
@@ -210,7 +210,7 @@ enum ChunkTree {
     let first = keep > base ? Int(min(keep - base, 128)) : 0
     let table = try transaction.read(id)
     for index in first..<128 {
-      let reference = Reference(from: table, at: index * Layout.referenceSize)
+      let reference = try reference(index, in: table)
       if !reference.isHole { slots.append(reference.slot) }
     }
     if first == 0 { return true }

@@ -22,7 +22,9 @@ struct Directories: Sendable {
 
     /// Inode 8, type 1 (mode shifted by 12), name.
     init?(_ value: [UInt8]) {
-      guard value.count >= 10 else { return nil }
+      guard value.count >= 10, value.count <= 9 + 255, !value[9...].contains(0),
+        !value[9...].contains(0x2f), value[9...] != [0x2e], value[9...] != [0x2e, 0x2e]
+      else { return nil }
       var inode: UInt64 = 0
       for index in 0..<8 { inode |= UInt64(value[index]) << UInt64(8 * index) }
       self.inode = inode
@@ -53,7 +55,7 @@ struct Directories: Sendable {
     try PageTree.scan(from: first, root: root, in: pages) {
       (key, node, index) throws(EngineError) in
       guard key <= first | Self.ordinalMask else { return false }
-      guard let entry = Entry(node.value(index)) else { throw .damaged("a directory entry") }
+      guard let entry = Entry(try node.value(index)) else { throw .damaged("a directory entry") }
       if entry.name == name {
         found = (key, entry)
         return false

@@ -46,7 +46,8 @@ enum ExtendedAttributes {
     while number != 0 {
       let page = try pages.read(PageID(.pages, number))
       let used = Int(page.load(UInt32.self, at: 4))
-      guard used <= perPage, bytes.count + used <= maximumBytes else {
+      // An empty page would let a circle of pages go on for ever.
+      guard used > 0, used <= perPage, bytes.count + used <= maximumBytes else {
         throw .damaged("an attribute page")
       }
       bytes += page.load(header..<(header + used))

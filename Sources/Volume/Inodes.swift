@@ -22,6 +22,7 @@ enum Inodes {
     }
     let record = InodeRecord(from: try pages.read(page(of: inode)), at: offset(of: inode))
     guard record.mode != 0 else { throw .posix(.stale) }
+    guard record.isSound else { throw .damaged("inode \(inode)") }
     return record
   }
 
@@ -89,6 +90,7 @@ enum Orphans {
   ) throws(EngineError) -> [UInt64] {
     let root = try pages.read(PageID(.system, 0)).load(UInt32.self, at: SystemPage.orphans)
     var found: [UInt64] = []
+    guard inode < .max else { return [] }
     try PageTree.scan(from: inode + 1, root: root, in: pages) {
       (key, _, _) throws(EngineError) in
       found.append(key)
@@ -103,6 +105,23 @@ extension InodeRecord {
   var isDirectory: Bool { type == FileMode.directory }
   var isRegular: Bool { type == FileMode.regular }
   var isSymlink: Bool { type == FileMode.symlink }
+
+  /// Whether the numbers are such as Coffre writes. Others, though authentic, would overflow where
+  /// they are used.
+  var isSound: Bool {
+    let times = max(
+      accessed.nanoseconds, modified.nanoseconds, changed.nanoseconds, born.nanoseconds)
+    guard times < 1_000_000_000, links < 1 << 31, chunks < 1 << 40, seals < 1 << 62,
+      height <= 4, top == 0 || height > 0 || !isRegular
+    else { return false }
+    return switch type {
+    case FileMode.regular: size <= Layout.maximumFileSize
+    case FileMode.symlink: size <= UInt64(top == 0 ? tail.count : Layout.maximumTarget)
+    case FileMode.directory: size < 1 << 40
+    case FileMode.fifo, FileMode.character, FileMode.block, FileMode.socket: true
+    default: false
+    }
+  }
 
   /// Sets the time of the last change, and that of the contents too where they changed.
   mutating func touch(contents: Bool) {

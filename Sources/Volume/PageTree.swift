@@ -16,9 +16,9 @@ package enum PageTree {
   ) throws(EngineError) -> [UInt8]? {
     guard root != 0 else { return nil }
     let node = try leaf(for: key, root: root, in: pages).node
-    let index = node.lowerBound(key)
-    guard index < node.count, node.key(index) == key else { return nil }
-    return node.value(index)
+    let index = try node.lowerBound(key)
+    guard index < node.count, try node.key(index) == key else { return nil }
+    return try node.value(index)
   }
 
   /// Calls `body` for each key not below `first`, in order, until it returns false.
@@ -30,9 +30,10 @@ package enum PageTree {
     var next: UInt64? = first
     while let key = next {
       let (node, following) = try leaf(for: key, root: root, in: pages)
-      for index in node.lowerBound(key)..<node.count {
-        if try !body(node.key(index), node, index) { return }
+      for index in try node.lowerBound(key)..<node.count {
+        if try !body(try node.key(index), node, index) { return }
       }
+      if let following, following <= key { throw .damaged("the order of a tree") }
       next = following
     }
   }
@@ -47,7 +48,7 @@ package enum PageTree {
       TreeNode.formatLeaf(page)
       root = number
     }
-    if let split = try insert(key, value, at: root, in: transaction) {
+    if let split = try insert(key, value, at: root, below: nil, in: transaction) {
       let (number, page) = try transaction.allocatePage()
       let level = try node(root, in: transaction).level + 1
       TreeNode.formatBranch(page, level: level, [(0, root), (split.key, split.page)])
@@ -63,15 +64,17 @@ package enum PageTree {
     var path: [(page: UInt32, position: Int)] = []
     var current = root
     var node = try node(current, in: transaction)
+    try node.check()
     while node.level > 0 {
       let position = node.childPosition(of: key)
       path.append((current, position))
       current = node.child(position)
       node = try child(current, below: node, in: transaction)
+      try node.check()
     }
-    let index = node.lowerBound(key)
-    guard index < node.count, node.key(index) == key else { return false }
-    TreeNode.remove(index, from: try transaction.edit(PageID(.pages, current)))
+    let index = try node.lowerBound(key)
+    guard index < node.count, try node.key(index) == key else { return false }
+    try TreeNode.remove(index, from: try transaction.edit(PageID(.pages, current)))
     try shrink(current, path, root: &root, in: transaction)
     return true
   }
@@ -110,23 +113,29 @@ package enum PageTree {
   }
 
   private static func insert(
-    _ key: UInt64, _ value: [UInt8], at page: UInt32, in transaction: Transaction
+    _ key: UInt64, _ value: [UInt8], at page: UInt32, below parent: TreeNode?,
+    in transaction: Transaction
   ) throws(EngineError) -> (key: UInt64, page: UInt32)? {
-    let node = try node(page, in: transaction)
+    let node =
+      if let parent { try child(page, below: parent, in: transaction) } else {
+        try node(page, in: transaction)
+      }
+    try node.check()
     if node.level == 0 {
       let draft = try transaction.edit(PageID(.pages, page))
-      if TreeNode.insert(key, value, into: draft) { return nil }
+      if try TreeNode.insert(key, value, into: draft) { return nil }
       let (number, right) = try transaction.allocatePage()
-      let separator = TreeNode.splitLeaf(draft, into: right)
+      let separator = try TreeNode.splitLeaf(draft, into: right)
       let target = key < separator ? draft : right
-      let fits = TreeNode.insert(key, value, into: target)
+      let fits = try TreeNode.insert(key, value, into: target)
       precondition(fits, "half a leaf has room")
       return (separator, number)
     }
     let position = node.childPosition(of: key)
-    guard let split = try insert(key, value, at: node.child(position), in: transaction) else {
-      return nil
-    }
+    guard
+      let split = try insert(
+        key, value, at: node.child(position), below: node, in: transaction)
+    else { return nil }
     let draft = try transaction.edit(PageID(.pages, page))
     if TreeNode.insertChild(split.key, split.page, at: position + 1, into: draft) { return nil }
     let (number, right) = try transaction.allocatePage()
@@ -179,10 +188,12 @@ package enum PageTree {
     guard parent.position + 1 < above.count else { return false }
     let rightPage = above.child(parent.position + 1)
     let right = try child(rightPage, below: above, in: transaction)
+    try right.check()
+    try current.check()
     guard current.liveBytes + right.liveBytes < 3072 else { return false }
     let draft = try transaction.edit(PageID(.pages, page))
     for index in 0..<right.count {
-      let fits = TreeNode.insert(right.key(index), right.value(index), into: draft)
+      let fits = try TreeNode.insert(try right.key(index), try right.value(index), into: draft)
       precondition(fits, "the sum was checked")
     }
     try transaction.freePage(rightPage)

@@ -1,5 +1,5 @@
 import Bytes
-import Engine
+package import Engine
 import Format
 
 /// One node of a `PageTree`.
@@ -18,8 +18,8 @@ package struct TreeNode {
   private static let branchEntry = 12
   private static let maximumChildren = (Layout.chunkSize - header) / branchEntry
 
-  /// Nil if the page is not a node. The page was authenticated, so this catches our own mistakes
-  /// only.
+  /// Nil if the page is not a node. It was authenticated, but whoever has the keys can make any: a
+  /// record is looked at when it is asked for, all of them before a change.
   init?(_ bytes: Buffer) {
     let kind = bytes.load(UInt8.self, at: 0)
     level = bytes.load(UInt8.self, at: 1)
@@ -27,7 +27,8 @@ package struct TreeNode {
     self.bytes = bytes
     guard kind == (level == 0 ? 1 : 2), level < 12 else { return nil }
     if level == 0 {
-      guard Self.header + 2 * count <= Int(bytes.load(UInt16.self, at: 4)) else { return nil }
+      let heap = Int(bytes.load(UInt16.self, at: 4))
+      guard Self.header + 2 * count <= heap, heap <= Layout.chunkSize else { return nil }
     } else {
       guard count <= Self.maximumChildren else { return nil }
     }
@@ -35,26 +36,56 @@ package struct TreeNode {
 
   // MARK: - Reading
 
-  private func record(_ index: Int) -> Int { Self.record(bytes, index) }
-
-  private static func record(_ bytes: Buffer, _ index: Int) -> Int {
-    Int(bytes.load(UInt16.self, at: header + 2 * index))
+  /// Where a leaf's record is.
+  private func record(_ index: Int) throws(EngineError) -> Range<Int> {
+    let start = Int(bytes.load(UInt16.self, at: Self.header + 2 * index))
+    let value = start + Self.recordHeader
+    guard start >= Self.header + 2 * count, value <= Layout.chunkSize,
+      case let end = value + Int(bytes.load(UInt16.self, at: value - 2)),
+      end <= Layout.chunkSize
+    else { throw .damaged("a record of a tree node") }
+    return start..<end
   }
 
-  package func key(_ index: Int) -> UInt64 { bytes.load(UInt64.self, at: record(index)) }
+  package func key(_ index: Int) throws(EngineError) -> UInt64 {
+    bytes.load(UInt64.self, at: try record(index).lowerBound)
+  }
 
-  package func value(_ index: Int) -> [UInt8] {
-    let start = record(index) + Self.recordHeader
-    return bytes.load(start..<(start + Int(bytes.load(UInt16.self, at: start - 2))))
+  package func value(_ index: Int) throws(EngineError) -> [UInt8] {
+    bytes.load(try record(index).dropFirst(Self.recordHeader))
+  }
+
+  /// Throws for what changes would stumble over: keys out of order, values too long, records that
+  /// take more than there is, a branch to nowhere.
+  func check() throws(EngineError) {
+    var before: UInt64?
+    var size = Int(bytes.load(UInt16.self, at: 6))
+    for index in 0..<count {
+      let key: UInt64
+      if level == 0 {
+        let record = try record(index)
+        guard record.count <= Self.recordHeader + PageTree.maximumValue else {
+          throw .damaged("a value of a tree node")
+        }
+        size += record.count
+        key = try self.key(index)
+      } else {
+        key = index == 0 ? 0 : branchKey(index)
+      }
+      if let before, key <= before { throw .damaged("the order of a tree node") }
+      before = key
+    }
+    let heap = Layout.chunkSize - Int(bytes.load(UInt16.self, at: 4))
+    guard level == 0 ? size == heap : count > 0 else { throw .damaged("the size of a tree node") }
   }
 
   /// The first index whose key is not below `key`.
-  func lowerBound(_ key: UInt64) -> Int {
+  func lowerBound(_ key: UInt64) throws(EngineError) -> Int {
     var low = 0
     var high = count
     while low < high {
       let middle = (low + high) / 2
-      if self.key(middle) < key { low = middle + 1 } else { high = middle }
+      if try self.key(middle) < key { low = middle + 1 } else { high = middle }
     }
     return low
   }
@@ -92,17 +123,19 @@ package struct TreeNode {
   }
 
   /// Adds a record; false if there is no room.
-  static func insert(_ key: UInt64, _ value: [UInt8], into page: Draft) -> Bool {
+  static func insert(
+    _ key: UInt64, _ value: [UInt8], into page: Draft
+  ) throws(EngineError) -> Bool {
     guard let node = TreeNode(page.bytes) else { preconditionFailure("a leaf is edited") }
     let size = recordHeader + value.count
     var heap = Int(page.bytes.load(UInt16.self, at: 4))
     if heap - (header + 2 * node.count) < size + 2 {
       let dead = Int(page.bytes.load(UInt16.self, at: 6))
       guard heap + dead - (header + 2 * node.count) >= size + 2 else { return false }
-      rewrite(page, with: records(of: node, 0..<node.count))
+      rewrite(page, with: try records(of: node, 0..<node.count))
       heap = Int(page.bytes.load(UInt16.self, at: 4))
     }
-    let index = node.lowerBound(key)
+    let index = try node.lowerBound(key)
     heap -= size
     page.store(key, at: heap)
     page.store(UInt16(value.count), at: heap + 8)
@@ -116,21 +149,22 @@ package struct TreeNode {
     return true
   }
 
-  static func remove(_ index: Int, from page: Draft) {
+  static func remove(_ index: Int, from page: Draft) throws(EngineError) {
     guard let node = TreeNode(page.bytes) else { preconditionFailure("a leaf is edited") }
-    let start = node.record(index)
-    let size = recordHeader + Int(page.bytes.load(UInt16.self, at: start + 8))
+    let record = try node.record(index)
     // The name must not outlive its entry, not even inside sealed pages.
-    page.zero(start..<(start + size))
+    page.zero(record)
     let slot = header + 2 * index
     let end = header + 2 * node.count
     if slot + 2 < end { page.copy(from: page.bytes, (slot + 2)..<end, to: slot) }
     page.store(UInt16(node.count - 1), at: 2)
-    page.store(page.bytes.load(UInt16.self, at: 6) + UInt16(size), at: 6)
+    page.store(page.bytes.load(UInt16.self, at: 6) + UInt16(record.count), at: 6)
   }
 
-  private static func records(of node: TreeNode, _ range: Range<Int>) -> [(UInt64, [UInt8])] {
-    range.map { (node.key($0), node.value($0)) }
+  private static func records(
+    of node: TreeNode, _ range: Range<Int>
+  ) throws(EngineError) -> [(UInt64, [UInt8])] {
+    try range.map { (index) throws(EngineError) in (try node.key(index), try node.value(index)) }
   }
 
   private static func rewrite(_ page: Draft, with records: [(UInt64, [UInt8])]) {
@@ -149,11 +183,11 @@ package struct TreeNode {
   }
 
   /// Moves the upper half, by bytes, to a new leaf. Returns the new leaf's first key.
-  static func splitLeaf(_ page: Draft, into right: Draft) -> UInt64 {
+  static func splitLeaf(_ page: Draft, into right: Draft) throws(EngineError) -> UInt64 {
     guard let node = TreeNode(page.bytes), node.count >= 2 else {
       preconditionFailure("a full leaf holds at least two records")
     }
-    let all = records(of: node, 0..<node.count)
+    let all = try records(of: node, 0..<node.count)
     let half = all.reduce(0) { $0 + $1.1.count + recordHeader } / 2
     var size = 0
     var cut = 0

@@ -77,8 +77,8 @@ extension Volume {
       let (slots, inodes) = try engine.read { (pages) throws(EngineError) in
         let system = try pages.read(PageID(.system, 0))
         return (
-          system.load(UInt64.self, at: SystemPage.usedSlots),
-          system.load(UInt64.self, at: SystemPage.usedInodes)
+          try SystemPage.count(SystemPage.usedSlots, in: system),
+          try SystemPage.count(SystemPage.usedInodes, in: system)
         )
       }
       let free = try engine.freeBytes() / UInt64(Layout.chunkSize)

@@ -70,7 +70,7 @@ extension Volume {
       var found: [DirectoryEntry] = []
       try PageTree.scan(from: cookie + 1, root: record.top, in: pages) {
         (key, node, index) throws(EngineError) in
-        guard let entry = Directories.Entry(node.value(index)) else {
+        guard let entry = Directories.Entry(try node.value(index)), key <= Int64.max else {
           throw .damaged("a directory entry")
         }
         found.append(

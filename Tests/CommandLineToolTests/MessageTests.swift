@@ -32,8 +32,8 @@ import Testing
   @Test func statusArrivesWhole() {
     let status = MountStatus(
       vault: "/v v", mountPoint: "/m", identifier: "00ff", since: 1_700_000_000, idle: 3,
-      lockAfter: 900, readOnly: false, generation: 12, healedCopies: 1, process: 77,
-      warnings: ["one, or 50 %", "the other"])
+      lockAfter: 900, readOnly: true, readOnlyReason: "a sync failed: why", generation: 12,
+      healedCopies: 1, process: 77, warnings: ["one, or 50 %", "the other"])
     #expect(MountStatus(status.message) == status)
   }
 

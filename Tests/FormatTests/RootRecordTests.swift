@@ -7,21 +7,21 @@ import Testing
   private static func record(seed: UInt64) -> RootRecord {
     var random = SplitMix64(seed: seed)
     var record = RootRecord()
-    record.generation = random.next()
+    record.generation = random.next() >> 2
     record.session = random.bytes(16)
-    record.configurationGeneration = random.next()
+    record.configurationGeneration = random.next() >> 2
     record.metadataSeed = random.bytes(32)
-    record.metadataSeals = random.next()
-    record.uncleanStops = UInt32(truncatingIfNeeded: random.next())
-    record.segment = SegmentName(number: random.next(), seed: random.bytes(32))
-    record.successor = SegmentName(number: random.next(), seed: random.bytes(32))
-    record.firstSequence = random.next()
+    record.metadataSeals = random.next() >> 2
+    record.uncleanStops = UInt32(random.next() >> 33)
+    record.segment = SegmentName(number: random.next() >> 2, seed: random.bytes(32))
+    record.successor = SegmentName(number: random.next() >> 2, seed: random.bytes(32))
+    record.firstSequence = random.next() >> 2 | 1
     record.previousTagLow = random.next()
     record.previousTagHigh = random.next()
-    record.usedMetaSlots = random.next()
-    record.lineageCount = random.next()
+    record.usedMetaSlots = random.next() >> 32
+    record.lineageCount = random.next() >> 32
     for index in record.tops.indices {
-      record.tops[index].height = UInt8(random.below(6))
+      record.tops[index].height = UInt8(random.below(5))
       for entry in record.tops[index].references.indices {
         record.tops[index].references[entry] = random.reference()
       }

@@ -18,6 +18,9 @@ extension SimulatedDisk {
     set { state.withLock { $0.fault = newValue } }
   }
 
+  /// What a fault answers to make a read short, as if the object ended in its midst.
+  static let short = Errno(rawValue: -1)
+
   /// The bytes there is room for, in pages of 4096; nil for no limit.
   package var capacity: Int? {
     get { state.withLock { $0.capacity } }

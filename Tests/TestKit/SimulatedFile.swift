@@ -33,12 +33,19 @@ final class SimulatedFile: DiskFile {
 
   func read(into span: inout MutableRawSpan, at offset: UInt64) throws(DiskError) -> Int {
     // The content is copied out, which costs nothing: the lock must not be held over the span.
+    var isShort = false
     let stored = try disk.state.withLock { (state) throws(DiskError) -> SparseContent in
-      try state.begin(.read, name, offset..<(offset + UInt64(span.byteCount)))
+      do throws(DiskError) {
+        try state.begin(.read, name, offset..<(offset + UInt64(span.byteCount)))
+      } catch {
+        guard error.errno == SimulatedDisk.short else { throw error }
+        isShort = true
+      }
       return try content(&state, .read)
     }
     let start = min(Int(clamping: offset), stored.size)
-    let bytes = stored.read(start..<min(stored.size, start + span.byteCount))
+    let end = min(stored.size, start + span.byteCount)
+    let bytes = stored.read(start..<(isShort ? start + (end - start) / 2 : end))
     span.copy(from: bytes, 0..<bytes.count, to: 0)
     return bytes.count
   }

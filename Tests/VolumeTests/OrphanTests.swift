@@ -83,7 +83,7 @@ extension Engine {
   @discardableResult
   func spoilMap(of inode: InodeNumber, in volume: Volume) throws -> UInt32 {
     let record = try volume.record(of: inode.rawValue)
-    let slot = ChunkTree.direct(record, 0).slot
+    let slot = try ChunkTree.direct(record, 0).slot
     try setMap(slot, to: false)
     return slot
   }
