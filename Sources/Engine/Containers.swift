@@ -26,7 +26,9 @@ package final class Containers: Sendable {
     var files: [Key: (file: any DiskFile, used: UInt64)] = [:]
     var clock: UInt64 = 0
     var unsynced: Set<Key> = []
-    var newNames = false
+    /// Whether names may not last. At first they may not: whoever made them may have been killed
+    /// before it could sync the folder.
+    var newNames = true
   }
 
   package init(disk: any Disk, folders: [String]) {

@@ -147,6 +147,8 @@ extension Engine {
     let name: SegmentName
     do {
       for folder in folders { try parts.disk.createFolder(folder) }
+      // A root copy may have been made by somebody who was killed before its name lasted.
+      try parts.disk.syncFolder("")
       try parts.segments.adopt(except: recovery.segments)
       if parts.segments.count == 0 { try parts.segments.add() }
       guard let first = parts.segments.take() else { preconditionFailure("a spare was made") }
