@@ -1,0 +1,73 @@
+import Bytes
+import Crypto
+import Disk
+import Engine
+import POSIX
+import TestKit
+
+@testable import Volume
+
+/// What is special about the vault and the disk of a scenario.
+struct CrashFlavour {
+  private static let vault = [UInt8](repeating: 3, count: 16)
+  private let seed: UInt64
+  private let fullness: Int
+  private let failingSync: Int?
+
+  init(seed: UInt64) {
+    self.seed = seed
+    var random = SplitMix64(seed: seed ^ 0x5eed)
+    fullness = random.below(100)
+    failingSync = seed % 8 == 5 ? 3 + random.below(40) : nil
+  }
+
+  /// Pages there is room for on a disk that is nearly full.
+  var room: Int? { seed % 8 == 3 ? 20 + fullness : nil }
+
+  private var rekeys: Bool { seed % 8 == 1 || seed % 8 == 7 }
+
+  /// Beyond 3 chunks a file has a table, beyond 131 a pointer page.
+  var largestFile: Int { (seed % 4 == 2 ? 140 : 24) * 4096 }
+
+  private var options: EngineOptions {
+    var options = EngineOptions()
+    options.worksInBackground = false
+    options.journalSegmentBytes = 256 << 10
+    options.cacheBytes = seed % 2 == 0 ? 1 << 20 : 64 << 12
+    if rekeys {
+      options.sealsPerKey = 60
+      options.rekeyBatch = 8
+    }
+    return options
+  }
+
+  /// Always the same, so that a scenario takes the same steps.
+  private var master: SecretBytes { SecretBytes(copying: Buffer([UInt8](0..<32)).bytes) }
+
+  /// A disk with an empty vault and, in the same place, its anchor.
+  func makeDisk() throws -> SimulatedDisk {
+    let disk = SimulatedDisk()
+    try Volume.create(
+      on: disk, master: master, vault: Self.vault, options: options, anchor: disk,
+      owner: Caller(user: 1000, group: 1000, mask: 0o022))
+    disk.punches = seed % 16 != 4
+    return disk.snapshot()
+  }
+
+  func open(_ disk: SimulatedDisk) throws(EngineError) -> Volume {
+    try Volume.open(on: disk, master: master, vault: Self.vault, options: options, anchor: disk)
+  }
+
+  /// Takes away the room, and makes one sync fail, once the volume is mounted.
+  func prepare(_ disk: SimulatedDisk) {
+    if let room { disk.capacity = disk.used + room * 4096 }
+    guard let failingSync else { return }
+    disk.resetCounts()
+    disk.fault = { $0.kind == .sync && $0.count == failingSync ? .ioError : nil }
+  }
+
+  /// Whether the sync has failed that is to fail.
+  func hasFailed(_ disk: SimulatedDisk) -> Bool {
+    failingSync.map { disk.count(of: .sync) >= $0 } ?? false
+  }
+}
