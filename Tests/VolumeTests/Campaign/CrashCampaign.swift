@@ -33,7 +33,7 @@ struct CrashCampaign {
     flavour.prepare(disk)
     let start = disk.steps
     disk.record { wants($0 - start) }
-    var scenario = CrashScenario(on: disk, seed: seed, volume: volume)
+    var scenario = CrashScenario(on: disk, seed: seed, flavour: flavour, volume: volume)
     try scenario.run(steps: Self.operations)
     oracle = CrashOracle(scenario.history)
     moments = disk.takeMoments().map { $0.counted(from: start) }

@@ -12,13 +12,38 @@ struct CrashFlavour {
   private static let vault = [UInt8](repeating: 3, count: 16)
   private let seed: UInt64
   private let fullness: Int
-  private let failingSync: Int?
+  private let failingSync: FailingSync?
+
+  /// One sync that fails: the how-manieth of the objects whose names begin so.
+  private final class FailingSync: Sendable {
+    private let prefix: String
+    private let left: Lock<Int>
+
+    init(_ prefix: String, number: Int) {
+      self.prefix = prefix
+      left = Lock(number)
+    }
+
+    var hasFailed: Bool { left.withLock { $0 <= 0 } }
+
+    func fails(_ call: SimulatedCall) -> Bool {
+      guard call.kind == .sync, call.object.hasPrefix(prefix) else { return false }
+      return left.withLock { left in
+        left -= 1
+        return left == 0
+      }
+    }
+  }
 
   init(seed: UInt64) {
     self.seed = seed
     var random = SplitMix64(seed: seed ^ 0x5eed)
     fullness = random.below(100)
-    failingSync = seed % 8 == 5 ? 3 + random.below(40) : nil
+    switch seed % 16 {
+    case 5: failingSync = FailingSync("data/", number: 1 + random.below(4))
+    case 13: failingSync = FailingSync("", number: 3 + random.below(40))
+    default: failingSync = nil
+    }
   }
 
   /// Pages there is room for on a disk that is nearly full.
@@ -61,13 +86,9 @@ struct CrashFlavour {
   /// Takes away the room, and makes one sync fail, once the volume is mounted.
   func prepare(_ disk: SimulatedDisk) {
     if let room { disk.capacity = disk.used + room * 4096 }
-    guard let failingSync else { return }
-    disk.resetCounts()
-    disk.fault = { $0.kind == .sync && $0.count == failingSync ? .ioError : nil }
+    if let failingSync { disk.fault = { failingSync.fails($0) ? .ioError : nil } }
   }
 
   /// Whether the sync has failed that is to fail.
-  func hasFailed(_ disk: SimulatedDisk) -> Bool {
-    failingSync.map { disk.count(of: .sync) >= $0 } ?? false
-  }
+  var hasFailed: Bool { failingSync?.hasFailed ?? false }
 }

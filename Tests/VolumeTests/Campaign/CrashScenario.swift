@@ -28,10 +28,12 @@ struct CrashScenario {
     var orphan: [UInt8]?
   }
 
-  init(on disk: SimulatedDisk, seed: UInt64, volume: Volume) {
+  init(
+    on disk: SimulatedDisk, seed: UInt64, flavour: CrashFlavour, volume: Volume
+  ) {
     self.disk = disk
     self.volume = volume
-    flavour = CrashFlavour(seed: seed)
+    self.flavour = flavour
     random = SplitMix64(seed: seed)
     generator = OperationGenerator(
       seed: seed &+ 1 << 32, largest: flavour.largestFile, isWide: true)
@@ -43,7 +45,7 @@ struct CrashScenario {
     do {
       for _ in 0..<steps { try step() }
     } catch let error as VolumeError {
-      guard flavour.hasFailed(disk) else { throw Disagreement(description: "\(error)") }
+      guard flavour.hasFailed else { throw Disagreement(description: "\(error)") }
       try syncAfterFailure()
     }
     disk.keepMoment()
@@ -51,12 +53,12 @@ struct CrashScenario {
 
   private mutating func step() throws {
     switch random.below(100) {
-    case 0..<68: try apply(generator.next(in: history.tree))
-    case 68..<73: try replace()
-    case 73..<77: try open()
-    case 77..<79: try release()
-    case 79..<83: try changeOrphan()
-    case 83..<86: try call(framed: everyFile) { try $0.frameAll() }
+    case 0..<66: try apply(generator.next(in: history.tree))
+    case 66..<71: try replace()
+    case 71..<75: try open()
+    case 75..<77: try release()
+    case 77..<81: try changeOrphan()
+    case 81..<86: try call(framed: everyFile) { try $0.frameAll() }
     case 86..<89: try call(isDurable: true) { try $0.engine.checkpoint() }
     case 89..<92: try call { if let failure = $0.reapOrphans() { throw failure } }
     case 92..<95: try call(isDurable: true) { try $0.syncDirectory(.root) }
@@ -81,7 +83,7 @@ struct CrashScenario {
       }
       history.refuse()
     } else {
-      if let error, flavour.hasFailed(disk) { throw error }
+      if let error, flavour.hasFailed { throw error }
       guard error?.errno == expected else {
         let found = error.map { "\($0)" } ?? "went well"
         throw Disagreement(
@@ -130,6 +132,10 @@ struct CrashScenario {
 
   /// A failed sync was told. What is called synced from now on must be.
   private mutating func syncAfterFailure() throws {
+    if (try? volume.syncAll()) != nil {
+      for number in everyFile { history.syncedAfterFailure(number) }
+      disk.setMark(history.mark)
+    }
     for (path, number) in history.tree.files {
       guard let inode = try? VolumeDriver(volume).find(path) else { continue }
       do { try volume.sync(inode, dataOnly: false) } catch { continue }
