@@ -56,8 +56,8 @@ extension Engine {
     let parts = try assemble(
       disk, master, vault, options, roots: roots, anchor: anchor, root: chain.root)
     try checkAnchor(anchor, &chain, parts.store, options, &warnings)
-    if !options.readOnly && warnings.contains(.rootCopyHealed) {
-      try equalise(roots, &chain)
+    if !options.readOnly {
+      try settle(roots, &chain, equal: !warnings.contains(.rootCopyHealed))
     }
     var recovery = Recovery(
       disk: disk, vault: vault, store: parts.store, data: parts.data,
@@ -87,15 +87,21 @@ extension Engine {
     return (chain, equal ? [] : [.rootCopyHealed])
   }
 
-  /// Makes the other copy of the root the same as the newest, before anything else is written (I6).
-  private static func equalise(
-    _ roots: RootFiles, _ chain: inout Chain
+  /// Makes the newest root durable in both copies, before anything else is written (I6).
+  ///
+  /// Whoever wrote a copy may have been killed before its sync: what is read is not on the disk
+  /// yet, and a power loss could bring back a root whose segment has another use by then.
+  private static func settle(
+    _ roots: RootFiles, _ chain: inout Chain, equal: Bool
   ) throws(EngineError) {
-    guard let copy = try roots.read(1 - chain.olderCopy) else {
-      throw .damaged("both copies of the root")
-    }
-    do { try roots.write(copy, to: chain.olderCopy) } catch { throw .disk(error) }
-    chain.copyTags[chain.olderCopy] = copy.tag
+    let (older, newest) = (chain.olderCopy, 1 - chain.olderCopy)
+    do {
+      try roots.sync(newest)
+      if equal { return try roots.sync(older) }
+    } catch { throw .disk(error) }
+    guard let copy = try roots.read(newest) else { throw .damaged("both copies of the root") }
+    do { try roots.write(copy, to: older) } catch { throw .disk(error) }
+    chain.copyTags[older] = copy.tag
   }
 
   private static func assemble(

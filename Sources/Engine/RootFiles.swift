@@ -62,6 +62,11 @@ struct RootFiles {
     }
   }
 
+  /// Makes a copy that is there last.
+  func sync(_ index: Int) throws(DiskError) {
+    try disk.open(Self.names[index], writable: true).sync()
+  }
+
   /// Writes one copy and syncs it.
   func write(_ copy: Copy, to index: Int) throws(DiskError) {
     let file = try file(index)
