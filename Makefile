@@ -5,7 +5,7 @@ SWIFT ?= swift
 BUILD ?= .build
 SOURCES = Package.swift Sources Tests Fuzz
 
-.PHONY: help packages build demo test check format sanitize fuzz bench-engine install uninstall clean
+.PHONY: help packages build demo test check format soak mutations sanitize fuzz bench-engine install uninstall clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -27,6 +27,12 @@ check: ## Format and tidiness only
 
 format: ## Format the sources
 	@$(SWIFT) format --in-place --recursive $(SOURCES)
+
+soak: packages ## The long tests: power loss after every step
+	@SWIFT="$(SWIFT)" BUILD="$(BUILD)" scripts/soak
+
+mutations: packages ## Break each invariant on purpose and see a test notice
+	@SWIFT="$(SWIFT)" BUILD="$(BUILD)" scripts/mutations
 
 sanitize: packages ## Engine and volume tests under the address and thread sanitizers
 	@SWIFT="$(SWIFT)" BUILD="$(BUILD)" scripts/sanitize

@@ -81,10 +81,7 @@ extension Engine {
     try recovery.run(master: master)
     try checkEnd(of: recovery, options, &warnings)
     if !options.readOnly {
-      do { try roots.sync() } catch { throw .disk(error) }
-    }
-    if !options.readOnly && warnings.contains(.rootCopyHealed) {
-      try equalise(roots, &chain)
+      try settle(roots, &chain, equal: !warnings.contains(.rootCopyHealed))
     }
     try recovery.publish(to: parts.data, writable: !options.readOnly)
     return try finishOpening(parts, chain, warnings, recovery)
@@ -122,15 +119,21 @@ extension Engine {
     return (chain, equal ? [] : [.rootCopyHealed])
   }
 
-  /// Makes the other copy of the root the same as the newest, before anything else is written (I6).
-  private static func equalise(
-    _ roots: RootFiles, _ chain: inout Chain
+  /// Makes the newest root durable in both copies, before anything else is written (I6).
+  ///
+  /// Whoever wrote a copy may have been killed before its sync: what is read is not on the disk
+  /// yet, and a power loss could bring back a root whose segment has another use by then.
+  private static func settle(
+    _ roots: RootFiles, _ chain: inout Chain, equal: Bool
   ) throws(EngineError) {
-    guard let copy = try roots.read(1 - chain.olderCopy) else {
-      throw .damaged("both copies of the root")
-    }
-    do { try roots.write(copy, to: chain.olderCopy) } catch { throw .disk(error) }
-    chain.copyTags[chain.olderCopy] = copy.tag
+    let (older, newest) = (chain.olderCopy, 1 - chain.olderCopy)
+    do {
+      try roots.sync(newest)
+      if equal { return try roots.sync(older) }
+    } catch { throw .disk(error) }
+    guard let copy = try roots.read(newest) else { throw .damaged("both copies of the root") }
+    do { try roots.write(copy, to: older) } catch { throw .disk(error) }
+    chain.copyTags[older] = copy.tag
   }
 
   private static func assemble(
@@ -190,6 +193,8 @@ extension Engine {
     let successor: SegmentName
     do {
       for folder in folders { try parts.disk.createFolder(folder) }
+      // A root copy may have been made by somebody who was killed before its name lasted.
+      try parts.disk.syncFolder("")
       try parts.segments.adopt(except: recovery.segments)
       if parts.segments.count == 0 { try parts.segments.add() }
       guard let first = parts.segments.take() else { preconditionFailure("a spare was made") }

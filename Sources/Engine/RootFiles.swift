@@ -62,21 +62,16 @@ struct RootFiles {
     }
   }
 
+  /// Makes a copy that is there last.
+  func sync(_ index: Int) throws(DiskError) {
+    try disk.open(Self.names[index], writable: true).sync()
+  }
+
   /// Writes one copy and syncs it.
   func write(_ copy: Copy, to index: Int) throws(DiskError) {
     let file = try file(index)
     try file.write(copy.sealed.bytes, at: 0)
     try file.sync()
-  }
-
-  /// Makes what was read last. A session before may have been killed between a write and its sync:
-  /// the kernel shows the new copy, while the disk has the old one, whose slots count as free.
-  func sync() throws(DiskError) {
-    for name in Self.names {
-      do throws(DiskError) { try disk.open(name, writable: true).sync() } catch {
-        guard error.errno == .noSuchFile else { throw error }
-      }
-    }
   }
 
   private func file(_ index: Int) throws(DiskError) -> any DiskFile {

@@ -96,11 +96,12 @@ extension Volume {
   private func empty(
     _ node: Node, _ change: (inout InodeRecord) throws(EngineError) -> Void
   ) throws(EngineError) {
+    let written = node.state.withLock { $0.size }
     var hadContents = false
     let left = try engine.transact(frees: true) { (transaction) throws(EngineError) in
       var record = try Inodes.record(of: node.number, in: transaction)
       guard record.isRegular else { throw .posix(record.isDirectory ? .isDirectory : .invalid) }
-      hadContents = record.size > 0
+      hadContents = (written ?? record.size) > 0
       if record.flags.contains(.trimming) && !record.flags.contains(.orphan) {
         try Orphans.remove(node.number, in: transaction)
       }

@@ -53,6 +53,33 @@ import Testing
     #expect(isUntouched)
   }
 
+  /// Killed between the write of the second copy and its sync, then a power loss in the next mount:
+  /// the copy that was read may not be on the disk, and the one before it names an old segment.
+  @Test func bothCopiesLastBeforeAnythingElseIsWritten() throws {
+    let vault = try TestVault()
+    let engine = try vault.open()
+    try engine.makePages(1)
+    vault.disk.keepsCalls = true
+    vault.disk.record { _ in true }
+    try engine.checkpoint()
+    let syncs = vault.disk.calls.filter { $0.kind == .sync && $0.object.hasPrefix("root.") }
+    let step = try #require(syncs.dropFirst().first).step
+    let moment = try #require(vault.disk.takeMoments().first { $0.step == step })
+    let killed = moment.crashed(seed: 0, mode: .keepAll)
+    killed.record { _ in true }
+    _ = try vault.open(killed)
+    let moments = killed.takeMoments()
+    #expect(moments.count > 10)
+    for moment in moments {
+      for (seed, mode) in [(1, .dropAll), (2, .random), (3, .random)] as [(UInt64, CrashMode)] {
+        let disk = moment.crashed(seed: seed, mode: mode)
+        do { _ = try vault.open(disk) } catch {
+          Issue.record("step \(moment.step) \(mode) \(seed): \(error)")
+        }
+      }
+    }
+  }
+
   @Test func aDamagedCopyOfItsOwnIsOverwritten() throws {
     let vault = try TestVault()
     let engine = try vault.open()

@@ -80,6 +80,15 @@ import Testing
     #expect(disk.crashed(seed: 1, mode: .dropAll).names == ["data/0000"])
   }
 
+  /// Who made the file was killed before it could sync the folder.
+  @Test func theNameOfAnotherSessionsContainerIsMadeDurable() throws {
+    try containers.write(Self.chunk(1).bytes, at: 0)
+    let next = Containers(disk: disk, folders: ["data"])
+    try next.write(Self.chunk(7).bytes, at: 1)
+    try next.sync()
+    #expect(Self.isDurable(1, fill: 7, on: disk))
+  }
+
   @Test func nothingIsClosedWhileItIsUnsynced() throws {
     for index in 0..<300 as Range<UInt32> {
       try containers.write(Self.chunk(7).bytes, at: index * Layout.slotsPerContainer)

@@ -1,7 +1,7 @@
 package import POSIX
 
 /// What a power loss makes of changes that no sync made last.
-package enum CrashMode: Hashable, Sendable, CaseIterable {
+package enum CrashMode: String, Hashable, Sendable, CaseIterable {
   /// All are kept, as when only the process is killed.
   case keepAll
   /// All are lost.

@@ -22,13 +22,22 @@ package final class HeldDisk: Disk {
   func call<R>(
     _ kind: SimulatedCall.Kind, _ object: String, _ body: () throws(DiskError) -> R
   ) throws(DiskError) -> R {
+    let gate = begin(kind, object)
+    defer { end(gate) }
+    return try body()
+  }
+
+  func begin(_ kind: SimulatedCall.Kind, _ object: String) -> Gate? {
     let gate = gates.withLock { gates -> Gate? in
       let index = gates.firstIndex { $0.kind == kind && object.hasPrefix($0.object) }
       return index.map { gates.remove(at: $0) }
     }
     if let gate, gate.moment == .before { gate.pass() }
-    defer { if let gate, gate.moment == .after { gate.pass() } }
-    return try body()
+    return gate
+  }
+
+  func end(_ gate: Gate?) {
+    if let gate, gate.moment == .after { gate.pass() }
   }
 
   package func open(_ name: String, writable: Bool) throws(DiskError) -> any DiskFile {
@@ -97,7 +106,9 @@ private final class HeldFile: DiskFile {
   }
 
   func read(into span: inout MutableRawSpan, at offset: UInt64) throws(DiskError) -> Int {
-    try file.read(into: &span, at: offset)
+    let gate = disk.begin(.read, name)
+    defer { disk.end(gate) }
+    return try file.read(into: &span, at: offset)
   }
 
   func write(_ span: RawSpan, at offset: UInt64) throws(DiskError) {

@@ -11,6 +11,10 @@ package struct Listing: Sendable, Equatable {
     package var links: Int
     package var attributes: [[UInt8]: [UInt8]] = [:]
     package var target: [UInt8] = []
+    /// Permission bits, and the time of the last access in seconds where it was set; 0 and nil
+    /// unless asked for.
+    package var mode: UInt32 = 0
+    package var accessed: Int64?
     /// The first path of the same inode, which tells hard links from copies.
     package var first = ""
     /// The bytes, pages of zeros left out.
@@ -19,7 +23,8 @@ package struct Listing: Sendable, Equatable {
     package var summary: String {
       let data = content.pages.keys.sorted()
       return "\(kind) size \(size) links \(links) first \(first) attributes \(attributes.count) "
-        + "target \(target.count) data pages \(data)"
+        + "target \(target.count) mode \(String(mode, radix: 8)) accessed \(accessed ?? -1) "
+        + "data pages \(data)"
     }
   }
 
@@ -52,8 +57,38 @@ package struct Listing: Sendable, Equatable {
   }
 }
 
+/// The bytes of a file as a whole, to be compared.
+package struct FileContent: Sendable, Equatable {
+  private let content: SparseContent
+  package var size: Int { content.size }
+  init(_ content: SparseContent) { self.content = content }
+}
+
+extension Listing {
+  /// The same without the sizes and the bytes of files.
+  package var names: Listing {
+    var copy = self
+    copy.entries = entries.mapValues { entry in
+      var entry = entry
+      entry.size = 0
+      entry.content = SparseContent()
+      return entry
+    }
+    return copy
+  }
+
+  /// The bytes of what has a path; nil unless it is a file.
+  package func content(of path: String) -> FileContent? {
+    guard let entry = entries[path], entry.kind == .file else { return nil }
+    return FileContent(entry.content)
+  }
+}
+
 extension ModelVolume {
-  package var listing: Listing {
+  package var listing: Listing { listing(attributes: false) }
+
+  /// With or without modes and times; the root's depend on who made it.
+  package func listing(attributes: Bool) -> Listing {
     var listing = Listing()
     var first: [Int: String] = [:]
     func visit(_ number: Int, _ path: Path) {
@@ -62,7 +97,12 @@ extension ModelVolume {
       var entry = Listing.Entry(kind: .other, links: node.links, attributes: node.attributes)
       first[number] = first[number] ?? text
       entry.first = first[number] ?? ""
+      if attributes && !path.isEmpty {
+        entry.mode = node.mode
+        entry.accessed = node.accessed
+      }
       switch node.kind {
+      case .fifo: break
       case .file(let content):
         entry.kind = .file
         entry.size = content.size

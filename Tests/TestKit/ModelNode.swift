@@ -9,11 +9,15 @@ struct ModelNode: Sendable {
     case file(SparseContent)
     case directory([[UInt8]: Int])
     case symlink([UInt8])
+    case fifo
   }
 
   var kind: Kind
   var links: Int
   var attributes: [[UInt8]: [UInt8]] = [:]
+  var mode: UInt32 = 0o644
+  /// The time of the last access in seconds, once it was set.
+  var accessed: Int64?
 
   var entries: [[UInt8]: Int]? {
     if case .directory(let entries) = kind { entries } else { nil }
@@ -36,11 +40,51 @@ package struct ModelVolume: Sendable {
     return node
   }
 
+  /// The number of the node that each path has, by the path's text.
+  package var numbers: [String: Int] {
+    var numbers: [String: Int] = [:]
+    var waiting: [(Path, Int)] = [([], Self.root)]
+    while let (path, number) = waiting.popLast() {
+      numbers[Listing.text(path)] = number
+      for (name, child) in node(number).entries ?? [:] { waiting.append((path + [name], child)) }
+    }
+    return numbers
+  }
+
+  /// Regular files in the order of their paths.
+  package var files: [(path: Path, number: Int)] {
+    var files: [(path: Path, number: Int)] = []
+    var waiting: [(Path, Int)] = [([], Self.root)]
+    while let (path, number) = waiting.popLast() {
+      let node = node(number)
+      if case .file = node.kind { files.append((path, number)) }
+      let entries = (node.entries ?? [:]).sorted { $0.key.lexicographicallyPrecedes($1.key) }
+      for (name, child) in entries.reversed() { waiting.append((path + [name], child)) }
+    }
+    return files
+  }
+
+  /// The node that has a path; nil if none has.
+  package func number(of path: Path) -> Int? { try? find(path) }
+
+  package func hasNode(_ number: Int) -> Bool { nodes[number] != nil }
+
+  package func bytes(of number: Int) -> [UInt8] {
+    guard case .file(let content) = node(number).kind else { return [] }
+    return content.read(0..<content.size)
+  }
+
   mutating func make(_ kind: ModelNode.Kind) -> Int {
     defer { next += 1 }
-    var links = 1
-    if case .directory = kind { links = 2 }
-    nodes[next] = ModelNode(kind: kind, links: links)
+    var node = ModelNode(kind: kind, links: 1)
+    switch kind {
+    case .directory:
+      node.links = 2
+      node.mode = 0o755
+    case .symlink: node.mode = 0o777
+    case .file, .fifo: break
+    }
+    nodes[next] = node
     return next
   }
 

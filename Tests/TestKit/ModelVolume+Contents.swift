@@ -5,7 +5,7 @@ extension ModelVolume {
     switch node(number).kind {
     case .file(let content): return content
     case .directory: throw .isDirectory
-    case .symlink: throw .invalid
+    case .symlink, .fifo: throw .invalid
     }
   }
 
@@ -35,6 +35,10 @@ extension ModelVolume {
     try changeContent(path) { $0.punch(range) }
   }
 
+  package mutating func allocate(_ path: Path, _ range: Range<Int>) throws(Errno) {
+    try changeContent(path) { $0.resize(max($0.size, range.upperBound)) }
+  }
+
   package func read(_ path: Path, _ range: Range<Int>) throws(Errno) -> [UInt8] {
     try content(try find(path)).read(range)
   }
@@ -45,6 +49,14 @@ extension ModelVolume {
 
   package func list(_ path: Path) throws(Errno) -> [[UInt8]] {
     try entries(try find(path)).keys.sorted { $0.lexicographicallyPrecedes($1) }
+  }
+
+  package mutating func setMode(_ path: Path, _ mode: UInt32) throws(Errno) {
+    change(try find(path)) { $0.mode = mode }
+  }
+
+  package mutating func setTimes(_ path: Path, _ time: Int64) throws(Errno) {
+    change(try find(path)) { $0.accessed = time }
   }
 
   package mutating func setAttribute(

@@ -16,6 +16,8 @@ extension ModelVolume {
     try add(path, .directory([:]))
   }
 
+  package mutating func makeFIFO(_ path: Path) throws(Errno) { try add(path, .fifo) }
+
   package mutating func symlink(_ path: Path, target: [UInt8]) throws(Errno) {
     let (directory, name) = try place(path)
     guard !target.isEmpty else { throw .noSuchFile }

@@ -16,6 +16,14 @@ package enum Operation: Sendable, Hashable {
   case symlink(Path, target: [UInt8])
   case setAttribute(Path, [UInt8], count: Int, fill: UInt64)
   case removeAttribute(Path, [UInt8])
+  case makeFIFO(Path)
+  case setMode(Path, UInt32)
+  /// utimensat(2), in seconds since 1970.
+  case setTimes(Path, Int64)
+  /// fallocate(2): the size grows, nothing else is seen.
+  case allocate(Path, Range<Int>)
+  /// The same, and the range reads as zeros.
+  case zero(Path, Range<Int>)
   /// Changes nothing; ENOENT and ENOTDIR as for any path.
   case sync(Path)
 
@@ -58,6 +66,13 @@ extension ModelVolume {
       case .setAttribute(let path, let name, let count, let fill):
         try setAttribute(path, name, to: Operation.bytes(count, fill: fill))
       case .removeAttribute(let path, let name): try removeAttribute(path, name)
+      case .makeFIFO(let path): try makeFIFO(path)
+      case .setMode(let path, let mode): try setMode(path, mode)
+      case .setTimes(let path, let time): try setTimes(path, time)
+      case .allocate(let path, let range): try allocate(path, range)
+      case .zero(let path, let range):
+        try punch(path, range)
+        try allocate(path, range)
       case .sync(let path): _ = try find(path)
       }
       return nil
@@ -85,6 +100,11 @@ extension Operation: CustomStringConvertible {
       "setxattr \(text(path)) \(String(decoding: name, as: UTF8.self)) count \(count) fill \(fill)"
     case .removeAttribute(let path, let name):
       "removexattr \(text(path)) \(String(decoding: name, as: UTF8.self))"
+    case .makeFIFO(let path): "mkfifo \(text(path))"
+    case .setMode(let path, let mode): "chmod \(text(path)) \(String(mode, radix: 8))"
+    case .setTimes(let path, let time): "utimens \(text(path)) \(time)"
+    case .allocate(let path, let range): "allocate \(text(path)) \(range)"
+    case .zero(let path, let range): "zero \(text(path)) \(range)"
     case .sync(let path): "sync \(text(path))"
     }
   }

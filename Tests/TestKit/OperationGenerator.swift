@@ -6,10 +6,16 @@ package struct OperationGenerator: Sendable {
   private var random: SplitMix64
   /// The largest offset or size. Beyond 3 chunks a file has a table, beyond 131 a pointer page.
   private let largest: Int
+  /// Whether modes, times, FIFOs and fallocate(2) are among them, which not every driver does.
+  private let isWide: Bool
 
-  package init(seed: UInt64, largest: Int = 140 * 4096) {
+  /// Times that are set are before this, those of the clock after.
+  static let latestTime: Int64 = 1_000_000
+
+  package init(seed: UInt64, largest: Int = 140 * 4096, isWide: Bool = false) {
     random = SplitMix64(seed: seed)
     self.largest = largest
+    self.isWide = isWide
   }
 
   private static let names: [[UInt8]] =
@@ -51,6 +57,7 @@ package struct OperationGenerator: Sendable {
   /// The next operation, most likely one that `model` can do.
   package mutating func next(in model: ModelVolume) -> Operation {
     let tree = model.tree
+    if isWide && random.chance(15) { return wide(tree) }
     return switch random.below(100) {
     case 0..<14: .create(new(tree))
     case 14..<20: .makeDirectory(new(tree))
@@ -69,6 +76,20 @@ package struct OperationGenerator: Sendable {
     case 87..<92: setAttribute(old(tree))
     case 92..<94: .removeAttribute(old(tree), random.pick(Self.attributes))
     default: .sync(random.chance(30) ? [] : old(tree))
+    }
+  }
+
+  private mutating func wide(_ tree: Tree) -> Operation {
+    switch random.below(6) {
+    case 0: return .makeFIFO(new(tree))
+    case 1: return .setMode(old(tree), random.pick([0o600, 0o640, 0o755, 0o400]))
+    case 2: return .setTimes(old(tree), Int64(random.below(Int(Self.latestTime))))
+    case 3:
+      let start = size()
+      return .allocate(old(tree), start..<(start + length()))
+    default:
+      let start = size()
+      return .zero(old(tree), start..<(start + length()))
     }
   }
 

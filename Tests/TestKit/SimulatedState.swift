@@ -14,6 +14,7 @@ struct SimulatedState: Sendable {
   var counts: [SimulatedCall.Kind: Int] = [:]
   var log: [SimulatedCall]?
   var closedUnsynced: Set<String> = []
+  var recording: Recording?
 
   static let powerLoss = "power loss"
 
@@ -26,7 +27,10 @@ struct SimulatedState: Sendable {
     let call = SimulatedCall(
       kind: kind, object: object, step: steps, count: counts[kind, default: 0], range: range)
     log?.append(call)
-    if kind.isStep { steps += 1 }
+    if kind.isStep {
+      record()
+      steps += 1
+    }
     if let errno = fault?(call) {
       throw DiskError(errno: errno, operation: kind.rawValue, object: object)
     }
@@ -84,6 +88,7 @@ struct SimulatedState: Sendable {
     copy.counts = [:]
     copy.log = nil
     copy.closedUnsynced = []
+    copy.recording = nil
     return copy
   }
 

@@ -3,7 +3,7 @@ package import Volume
 
 extension VolumeDriver {
   /// The whole tree. Throws what the volume throws, on damage for instance.
-  package func listing() throws(VolumeError) -> Listing {
+  package func listing(attributes: Bool = false) throws(VolumeError) -> Listing {
     var listing = Listing()
     var first: [InodeNumber: String] = [:]
     // Depth first in the order of names, as the model goes, so that `first` means the same.
@@ -11,7 +11,7 @@ extension VolumeDriver {
     while let (inode, path) = waiting.popLast() {
       let text = Listing.text(path)
       first[inode] = first[inode] ?? text
-      var entry = try self.entry(inode)
+      var entry = try self.entry(inode, attributes: attributes && !path.isEmpty)
       entry.first = first[inode] ?? ""
       listing.entries[text] = entry
       if entry.kind == .directory {
@@ -38,9 +38,16 @@ extension VolumeDriver {
     return content.read(0..<content.size)
   }
 
-  private func entry(_ inode: InodeNumber) throws(VolumeError) -> Listing.Entry {
+  private func entry(
+    _ inode: InodeNumber, attributes isFull: Bool
+  ) throws(VolumeError) -> Listing.Entry {
     let attributes = try volume.attributes(of: inode)
     var entry = Listing.Entry(kind: .other, links: Int(attributes.links))
+    if isFull {
+      entry.mode = attributes.mode & FileMode.permissionMask
+      let time = attributes.accessed.seconds
+      if time < OperationGenerator.latestTime { entry.accessed = time }
+    }
     switch attributes.mode & FileMode.typeMask {
     case FileMode.regular:
       entry.kind = .file

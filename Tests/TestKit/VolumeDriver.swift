@@ -58,6 +58,10 @@ package struct VolumeDriver: Sendable {
       let inode = try find(path)
       let (directory, name) = try place(newPath)
       _ = try volume.link(inode, as: name, in: directory)
+    case .makeFIFO(let path):
+      let (directory, name) = try place(path)
+      _ = try volume.makeNode(
+        name, in: directory, mode: FileMode.fifo | 0o644, device: 0, by: caller)
     case .unlink(let path):
       let (directory, name) = try place(path)
       try volume.unlink(name, in: directory)
@@ -78,13 +82,17 @@ package struct VolumeDriver: Sendable {
       let buffer = Buffer(Operation.bytes(count, fill: fill))
       try volume.write(try find(path), buffer.bytes, at: UInt64(offset), clearsSetID: false)
     case .truncate(let path, let size):
-      var change = AttributeChange()
-      change.size = UInt64(size)
-      _ = try volume.setAttributes(of: try find(path), change, by: caller)
-    case .punch(let path, let range):
-      try volume.allocate(
-        try find(path), UInt64(range.lowerBound)..<UInt64(range.upperBound), .punch,
-        clearsSetID: true)
+      try change(path) { $0.size = UInt64(size) }
+    case .setMode(let path, let mode): try change(path) { $0.mode = mode }
+    case .setTimes(let path, let time):
+      let time = TimeChange.to(Timestamp(seconds: time, nanoseconds: 0))
+      try change(path) { change in
+        change.accessed = time
+        change.modified = time
+      }
+    case .punch(let path, let range): try allocate(path, range, .punch)
+    case .allocate(let path, let range): try allocate(path, range, .allocate)
+    case .zero(let path, let range): try allocate(path, range, .zero)
     case .setAttribute(let path, let name, let count, let fill):
       let value = Operation.bytes(count, fill: fill)
       try volume.setAttribute(name, to: value, of: try find(path), .either, by: caller)
@@ -98,5 +106,21 @@ package struct VolumeDriver: Sendable {
       }
     default: preconditionFailure("an operation on names")
     }
+  }
+
+  private func change(
+    _ path: Path, _ body: (inout AttributeChange) -> Void
+  ) throws(VolumeError) {
+    var change = AttributeChange()
+    body(&change)
+    _ = try volume.setAttributes(of: try find(path), change, by: caller)
+  }
+
+  private func allocate(
+    _ path: Path, _ range: Range<Int>, _ mode: AllocationMode
+  ) throws(VolumeError) {
+    try volume.allocate(
+      try find(path), UInt64(range.lowerBound)..<UInt64(range.upperBound), mode,
+      clearsSetID: true)
   }
 }

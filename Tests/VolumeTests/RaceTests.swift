@@ -83,6 +83,37 @@ import Testing
     try again.close()
   }
 
+  /// What a reader is about to read is not given to another file meanwhile (invariant I7).
+  @Test func aReaderKeepsWhatItsReferencesName() throws {
+    let held = try HeldVolume()
+    let volume = held.volume
+    let file = try held.make("file")
+    let other = try held.make("other")
+    let content = HeldVolume.bytes(1, 8 << 12)
+    try volume.put(file, content)
+    try volume.syncAll()
+    let gate = held.held.hold(.read, of: "data/", .before)
+    let found = Lock<[UInt8]>([])
+    let read = try Aside {
+      let bytes = try volume.text(file)
+      found.withLock { $0 = bytes }
+    }
+    #expect(gate.waitUntilReached())
+    let write = try Aside {
+      try volume.put(file, HeldVolume.bytes(2, 8 << 12))
+      try volume.syncAll()
+      try volume.engine.checkpoint()
+      try volume.put(other, HeldVolume.bytes(3, 64 << 12))
+    }
+    // Long enough to do it all, if nothing held it up.
+    #expect(!write.ends(within: 2_000_000_000))
+    gate.open()
+    try read.finish()
+    try write.finish()
+    #expect(found.withLock { $0 } == content)
+    try volume.close()
+  }
+
   /// The kernel takes the size of an inode it did not know for its own.
   @Test func neverShowsASizeBeforeTheLastWrite() throws {
     let held = try HeldVolume()
