@@ -70,7 +70,9 @@ package final class DataSpace: Sendable {
     }
   }
 
+  /// The object a slot is in, and its place there: slot n of an object is at byte n * 4096.
   package static func describe(_ slots: Range<UInt32>) -> String {
-    "data slot \(slots.lowerBound) (\(Containers.name(of: slots.lowerBound, in: "data")))"
+    Containers.name(of: slots.lowerBound, in: "data")
+      + " slot \(Containers.place(of: slots.lowerBound))"
   }
 }

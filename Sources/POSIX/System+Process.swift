@@ -58,6 +58,9 @@ extension System {
   package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
 
   package static var processNumber: Int32 { getpid() }
+
+  /// Cores this process may use.
+  package static var processors: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
   package static var userNumber: UInt32 { geteuid() }
   package static var groupNumber: UInt32 { getegid() }
 
