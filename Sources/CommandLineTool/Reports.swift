@@ -25,6 +25,11 @@ enum StatusCommand {
         "  mounted for \(rough(mounted)), unused for \(rough(mount.idle)), locks itself \(after)")
       let healed = mount.healedCopies == 0 ? "" : ", \(mount.healedCopies) damaged copies made good"
       Output.line("  root generation \(mount.generation), process \(mount.process)\(healed)")
+      if mount.unreadablePieces > 0 {
+        Output.line(
+          "  damage: \(mount.unreadablePieces) stored pieces could not be read; see `coffre verify`"
+        )
+      }
     }
   }
 
@@ -45,6 +50,7 @@ enum StatusCommand {
       ("lockAfterSeconds", mount.lockAfter.map { .number(Int64($0)) } ?? .null),
       ("readOnly", .bool(mount.readOnly)), ("generation", .number(Int64(mount.generation))),
       ("healedCopies", .number(Int64(mount.healedCopies))),
+      ("unreadablePieces", .number(Int64(mount.unreadablePieces))),
       ("process", .number(Int64(mount.process))),
     ])
   }

@@ -55,6 +55,9 @@ extension System {
   /// child would be lost. To be called before anything is opened; throws if /dev/null can't be.
   package static func settle() throws(Errno) { _ = try check { Int(coffre_settle()) } }
 
+  /// Writes a line to the system's log, syslog(3); nobody is told if there is none.
+  package static func log(_ line: String) { unsafe coffre_log(line) }
+
   package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
 
   package static var processNumber: Int32 { getpid() }

@@ -118,6 +118,7 @@ final class ActiveMount: Sendable {
       identifier: vault.information.identifier, since: since, idle: idle / 1_000_000_000,
       lockAfter: settings.lockAfter, readOnly: vault.volume.isReadOnly,
       generation: statistics.generation, healedCopies: statistics.healedCopies,
+      unreadablePieces: statistics.unreadablePieces,
       process: System.processNumber)
   }
 }

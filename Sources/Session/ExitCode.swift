@@ -19,6 +19,10 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case systemError = 17
   case notMounted = 18
   case busy = 19
+  case damageFound = 20
+  case damageRepaired = 21
+  case notChecked = 22
+  case noSuchPath = 23
 
   /// One line for `coffre help exit-codes` and the manual page.
   package var meaning: String {
@@ -42,6 +46,10 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .systemError: "a system call failed"
     case .notMounted: "the vault is not mounted"
     case .busy: "the vault could not be unmounted"
+    case .damageFound: "the check found damage, and some of it is left"
+    case .damageRepaired: "the check found damage, and all of it is repaired"
+    case .notChecked: "the check could not be finished"
+    case .noSuchPath: "there is nothing at that path in the vault"
     }
   }
 }

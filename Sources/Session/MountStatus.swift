@@ -13,6 +13,8 @@ package struct MountStatus: Hashable, Sendable {
   package let readOnly: Bool
   package let generation: UInt64
   package let healedCopies: Int
+  /// Stored pieces that programs asked for and that could not be read.
+  package let unreadablePieces: Int
   package let process: Int32
 }
 
@@ -24,6 +26,7 @@ extension MountStatus {
         "vault": vault, "mountpoint": mountPoint, "id": identifier, "since": String(since),
         "idle": String(idle), "read-only": readOnly ? "yes" : "no",
         "generation": String(generation), "healed": String(healedCopies),
+        "unreadable": String(unreadablePieces),
         "process": String(process),
       ])
     message["lock-after"] = lockAfter.map { String($0) }
@@ -37,6 +40,7 @@ extension MountStatus {
       let idle = message["idle"].flatMap({ UInt64($0) }),
       let generation = message["generation"].flatMap({ UInt64($0) }),
       let healed = message["healed"].flatMap({ Int($0) }),
+      let unreadable = message["unreadable"].flatMap({ Int($0) }),
       let process = message["process"].flatMap({ Int32($0) })
     else { return nil }
     self.vault = vault
@@ -48,6 +52,7 @@ extension MountStatus {
     readOnly = message["read-only"] == "yes"
     self.generation = generation
     healedCopies = healed
+    unreadablePieces = unreadable
     self.process = process
   }
 }

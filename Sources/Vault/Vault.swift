@@ -67,6 +67,7 @@ package final class Vault: Sendable {
     var engine = EngineOptions()
     engine.readOnly = options.readOnly
     engine.acceptOlder = options.acceptOlder
+    engine.worksInBackground = options.worksInBackground
     engine.configurationGeneration = unlocked.configuration.generation
     do throws(EngineError) {
       return try Volume.open(
@@ -105,5 +106,7 @@ package struct VaultOptions: Hashable, Sendable {
   package var readOnly = false
   /// An older or forked state is taken as the true one from now on.
   package var acceptOlder = false
+  /// Whether contents are framed and deleted files released by threads of their own.
+  package var worksInBackground = true
   package init() {}
 }

@@ -22,7 +22,7 @@ extension Volume {
         }
         if clearsSetID { try clearSetID(of: node) }
       }
-    } catch { throw VolumeError(error) }
+    } catch { throw failure(error) }
     frameIfMuch()
   }
 

@@ -60,8 +60,11 @@ extension Scrub {
     report.pages += 1
     progress.done += 2 * UInt64(Layout.chunkSize)
     guard !check.bad.isEmpty, let index = add(Damage(check)) else { return }
-    if check.isLost { lost[check.id] = index }
-    if check.id.file == .pages && check.id.level == 0 { ownerless[check.id.index] = index }
+    if check.isLost {
+      lost[check.id] = index
+    } else if check.id.file == .pages && check.id.level == 0 {
+      ownerless[check.id.index] = index
+    }
   }
 
   /// In a check of a part: a page and the tables above it, once.

@@ -20,7 +20,7 @@ final class Scrub {
   var repairs: [Repair] = []
   /// Metadata pages of which no copy is true, and their place in the report.
   var lost: [PageID: Int] = [:]
-  /// Pages of names or references of which a copy is bad: whose they are is seen later.
+  /// Pages of names or references of which one copy is bad: whose they are is seen later.
   var ownerless: [UInt32: Int] = [:]
   /// What was said of lost pages, so that it is said once.
   private var blamed: Set<Damage.Key> = []
@@ -115,7 +115,7 @@ final class Scrub {
     if volume.isStopping { throw .closed }
     var shown = progress
     shown.done += checker.checked * UInt64(Layout.chunkSize)
-    shown.done = min(shown.done, shown.total)
+    if shown.total > 0 { shown.done = min(shown.done, shown.total) }
     if !tell(shown) { throw .closed }
   }
 
@@ -177,10 +177,8 @@ final class Scrub {
 
   /// A page of names or references is in use by an inode.
   func mark(_ page: UInt32, of number: UInt64) {
-    if let index = ownerless.removeValue(forKey: page), report.damages[index].inode == nil {
-      report.damages[index].inode = number
-    }
     if !isWhole { check(PageID(.pages, page)) }
+    if let index = ownerless.removeValue(forKey: page) { report.damages[index].inode = number }
     guard isWhole, !pages.insert(UInt64(page)) else { return }
     relate(.structure, "page \(page) is used twice") { $0.inode = number }
   }

@@ -13,12 +13,13 @@ import Testing
   }
 
   @Test func exitCodesNeverChange() {
-    #expect(ExitCode.allCases.map(\.rawValue) == [0] + Array(2...19))
+    #expect(ExitCode.allCases.map(\.rawValue) == [0] + Array(2...23))
     #expect(ExitCode.wrongPassword.rawValue == 3 && ExitCode.damagedConfiguration.rawValue == 4)
-    #expect(ExitCode.busy.rawValue == 19)
+    #expect(ExitCode.busy.rawValue == 19 && ExitCode.damageFound.rawValue == 20)
+    #expect(ExitCode.damageRepaired.rawValue == 21 && ExitCode.notChecked.rawValue == 22)
   }
 
-  @Test(arguments: ["init", "mount", "lock", "status", "info", "passwd", "help"])
+  @Test(arguments: ["init", "mount", "lock", "status", "info", "verify", "passwd", "help"])
   func everyVerbIsExplained(name: String) throws {
     let verb = try #require(Verb.named(name))
     #expect(Help.overview.contains("  \(name)"))

@@ -31,7 +31,8 @@ import Testing
   @Test func statusArrivesWhole() {
     let status = MountStatus(
       vault: "/v v", mountPoint: "/m", identifier: "00ff", since: 1_700_000_000, idle: 3,
-      lockAfter: 900, readOnly: false, generation: 12, healedCopies: 1, process: 77)
+      lockAfter: 900, readOnly: false, generation: 12, healedCopies: 1, unreadablePieces: 3,
+      process: 77)
     #expect(MountStatus(status.message) == status)
   }
 
