@@ -19,7 +19,7 @@ struct ScrubbedVault: ~Copyable {
   static var options: EngineOptions {
     var options = EngineOptions()
     options.worksInBackground = false
-    options.journalSegmentBytes = 1 << 20
+    options.journalSegmentBytes = 256 << 10
     return options
   }
 
