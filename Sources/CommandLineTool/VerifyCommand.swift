@@ -165,8 +165,9 @@ final class ProgressBar {
     try? System.print("\r\u{1b}[K", to: 2)
   }
 
-  /// A bar, the part done, the rate and the time that is left, as in
-  /// `[##########..........]  50 %  812 MiB/s  0:12 left`. Without a bar where the end is not known.
+  /// A bar, the part done, the rate and the time that is left; no bar where the end is not known.
+  ///
+  ///     [##########..........]  50 %  812 MiB/s  0:12 left
   static func text(_ progress: ScrubProgress, nanoseconds: UInt64) -> String {
     let seconds = max(Double(nanoseconds) / 1e9, 0.001)
     let rate = Double(progress.done) / seconds

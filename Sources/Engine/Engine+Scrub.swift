@@ -28,9 +28,9 @@ extension Engine {
     store.check(pathTo: id, scratch: scratch, body)
   }
 
-  /// The copies of the root that are missing, cut or not true. An older one is no damage: it is what
-  /// a stop between two writes leaves. A writable engine writes a bad copy anew, if the other is its
-  /// own.
+  /// The copies of the root that are missing, cut or not true. An older one is no damage: it is
+  /// what a stop between two writes leaves. A writable engine writes a bad copy anew, if the other
+  /// is its own.
   package func checkRoots() -> [ObjectCheck] {
     checkpointing.withLock { chain in
       let copies = RootFiles.names.indices.map { try? roots.read($0) }
@@ -49,8 +49,8 @@ extension Engine {
     }
   }
 
-  /// Reads the journal of this session again, up to what was durable when this began. Of a read-only
-  /// engine the journal was read when it was opened, and nobody has written since.
+  /// Reads the journal of this session again, up to what was durable when this began. Of a
+  /// read-only engine the journal was read when it was opened, and nobody has written since.
   package func checkJournal() -> [ObjectCheck] {
     guard let journal else { return [] }
     return checkpointing.withLock { chain in
@@ -133,8 +133,8 @@ extension Engine {
     try store.tree.withRead { () throws(EngineError) in try store.page(id).bytes }
   }
 
-  /// Maps were rewritten: what the allocators remember of them is read anew. Nothing may be given out
-  /// and not yet framed.
+  /// Maps were rewritten: what the allocators remember of them is read anew. Nothing may be given
+  /// out and not yet framed.
   package func forgetMaps() {
     data.allocator.forgetIdle()
     metaAllocator.forgetIdle()

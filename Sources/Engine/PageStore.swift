@@ -137,8 +137,8 @@ package final class PageStore: @unchecked Sendable {
     throw .damaged(Self.describe(id, reference))
   }
 
-  /// Identical bytes over a bad twin: the one write to a named slot that is allowed (I1). Whether it
-  /// was done; where it failed the good copy still serves, and the next read tries again.
+  /// Identical bytes over a bad twin: the one write to a named slot that is allowed (I1). Whether
+  /// it was done; where it failed the good copy still serves, and the next read tries again.
   @discardableResult
   func heal(_ copy: Int, _ slot: UInt32, from sealed: Buffer, _ range: Range<Int>) -> Bool {
     guard writesBack,

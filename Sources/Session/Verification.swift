@@ -73,8 +73,8 @@ extension ControlClient {
 
 /// A check that runs for somebody at the control socket.
 ///
-/// It has a thread of its own: whoever asked may not read the answers, and that must not hold up the
-/// check, for which a lock waits.
+/// It has a thread of its own: whoever asked may not read the answers, and that must not hold up
+/// the check, for which a lock waits.
 final class MountedCheck: Sendable {
   private struct State {
     var progress = ScrubProgress()

@@ -81,8 +81,8 @@ extension Scrub {
     }
   }
 
-  /// A map against the numbers in use. What is taken in the map and used by nobody is no error where
-  /// something is lost: it may be what the lost piece named.
+  /// A map against the numbers in use. What is taken in the map and used by nobody is no error
+  /// where something is lost: it may be what the lost piece named.
   func compare(_ file: MetadataFile, _ used: SparseBits, what: String) {
     var indexes = Set(used.blockIndexes)
     engine.forEachPage(of: file) { index in

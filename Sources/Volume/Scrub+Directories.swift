@@ -36,6 +36,12 @@ extension Scrub {
         }
         found.count += 1
         if entry.type == FileMode.directory { found.directories += 1 }
+        if !volume.directories.isPlace(node.key(index), of: entry.name) {
+          relate(.structure, "it is not where it is looked for") { damage in
+            damage.inode = number
+            damage.name = entry.name
+          }
+        }
         if check(entry, in: number) { body(entry) }
       }
     }
@@ -49,8 +55,8 @@ extension Scrub {
     var isWhole = true
   }
 
-  /// Calls `body` for every leaf of a directory, or what is in its place, with the first key that is
-  /// its own. Each of one moment.
+  /// Calls `body` for every leaf of a directory, or what is in its place, with the first key that
+  /// is its own. Each of one moment.
   func forEachPlace(
     in number: UInt64, visit: (UInt32) -> Void,
     _ body: (PageTree.Place, UInt64) -> Void

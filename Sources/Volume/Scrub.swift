@@ -5,9 +5,9 @@ import POSIX
 
 /// One check of a volume, whatever is damaged in it; see `Volume.scrub`.
 ///
-/// Damage is of two sorts. What does not authenticate is told at once, and is true whoever else uses
-/// the volume: a piece that fails is looked at again with what names it held. What does not fit
-/// together (names, counts, maps) is true only if nothing changed while it was read.
+/// Damage is of two sorts. What does not authenticate is told at once, and is true whoever else
+/// uses the volume: a piece that fails is looked at again with what names it held. What does not
+/// fit together (names, counts, maps) is true only if nothing changed while it was read.
 ///
 /// Memory: two bits a slot or page, four bytes an inode.
 final class Scrub {
@@ -144,8 +144,8 @@ final class Scrub {
     relations.append(damage)
   }
 
-  /// Says what a page that cannot be read was for. The first to say so completes what is told of the
-  /// page, others tell of it again.
+  /// Says what a page that cannot be read was for. The first to say so completes what is told of
+  /// the page, others tell of it again.
   func blame(_ id: PageID, _ change: (inout Damage) -> Void) {
     var place = id
     while lost[place] == nil && place.level < 6 { place = place.table }
@@ -188,8 +188,8 @@ extension Volume {
   /// Reads and authenticates what is stored: everything, or a part of the tree, and whether it fits
   /// together. Readers and writers may go on, unless it repairs.
   ///
-  /// `tell` hears now and then how far it is, and stops it by answering false. Throws `.locked` when
-  /// it was stopped; damage is no reason to throw.
+  /// `tell` hears now and then how far it is, and stops it by answering false. Throws `.locked`
+  /// when it was stopped; damage is no reason to throw.
   package func scrub(
     _ options: ScrubOptions, _ tell: @escaping (ScrubProgress) -> Bool = { _ in true }
   ) throws(VolumeError) -> ScrubReport {

@@ -33,8 +33,8 @@ package struct TreeNode {
     }
   }
 
-  /// Whether every record lies within the page and keys are in order: what is read for a check may be
-  /// anything.
+  /// Whether every record lies within the page and keys are in order: what is read for a check may
+  /// be anything.
   var isSound: Bool {
     var last: UInt64?
     for index in 0..<count {

@@ -1,7 +1,7 @@
 import POSIX
 
-/// Damage that readers met since the mount: each piece is counted once, and told to whoever keeps the
-/// log. A piece is named by its stored object and place, never by a name of the user's.
+/// Damage that readers met since the mount: each piece is counted once, and told to whoever keeps
+/// the log. A piece is named by its stored object and place, never by a name of the user's.
 package final class UnreadableLog: Sendable {
   private struct State {
     var seen: Set<String> = []
