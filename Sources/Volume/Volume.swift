@@ -121,7 +121,7 @@ package final class Volume: Sendable {
   func failure(_ error: EngineError) -> VolumeError {
     switch error {
     case .damaged(let what), .missing(let what): unreadable.note(what)
-    case .disk(let failure) where failure.errno == .ioError:
+    case .disk(let failure) where failure.errno == .ioError && failure.operation == "pread":
       unreadable.note("\(failure.object) (\(failure.operation))")
     default: break
     }
