@@ -105,8 +105,9 @@ extension Engine {
 
   // MARK: - What is in use
 
-  /// Changes with every frame: what was read between two equal values belongs together.
-  package var changes: UInt64 { journal?.appendedSequence ?? 0 }
+  /// Changes with every frame: what was read between two equal values belongs together. The writer
+  /// is held, so that no frame is appended whose pages are still to be published.
+  package var changes: UInt64 { writer.withLock { _ in journal?.appendedSequence ?? 0 } }
 
   /// Metadata slots in use, as the root counts them.
   package var usedMetaSlots: UInt64 { checkpointing.withLock { $0.root.usedMetaSlots } }

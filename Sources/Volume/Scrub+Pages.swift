@@ -32,7 +32,7 @@ extension Scrub {
         }
       }
     }
-    if engine.generation == generation { try compareMetaMap() }
+    if engine.generation == generation { compareMetaMap(generation) }
   }
 
   private func twice(_ check: PageCheck) -> Damage {
@@ -43,16 +43,20 @@ extension Scrub {
     return damage
   }
 
-  /// The map of metadata slots against what the trees name: both are of the last root.
-  private func compareMetaMap() throws(EngineError) {
+  /// The map of metadata slots against what the trees name: both are of the same root, or nothing is
+  /// said.
+  private func compareMetaMap(_ generation: UInt64) {
     relations = []
     compare(.metaMap, metaSlots, what: "metadata slots")
-    if lost.isEmpty && metaSlots.count != engine.usedMetaSlots {
-      relate(
-        .map,
-        "the root counts \(engine.usedMetaSlots) metadata slots in use, not \(metaSlots.count)")
+    let used = engine.usedMetaSlots
+    if lost.isEmpty && metaSlots.count != used {
+      relate(.map, "the root counts \(used) metadata slots in use, not \(metaSlots.count)")
     }
-    for damage in relations { add(damage) }
+    if engine.generation == generation {
+      for damage in relations { add(damage) }
+    } else {
+      repairs = []
+    }
     relations = []
   }
 
