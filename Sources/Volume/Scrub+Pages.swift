@@ -43,8 +43,8 @@ extension Scrub {
     return damage
   }
 
-  /// The map of metadata slots against what the trees name: both are of the same root, or nothing is
-  /// said.
+  /// The map of metadata slots against what the trees name: both are of the same root, or nothing
+  /// is said.
   private func compareMetaMap(_ generation: UInt64) {
     relations = []
     compare(.metaMap, metaSlots, what: "metadata slots")
