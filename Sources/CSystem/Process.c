@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <syslog.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -112,3 +113,8 @@ int coffre_pipe(int descriptors[2]) { return pipe2(descriptors, O_CLOEXEC); }
 int coffre_unmount(const char *path) { return umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW); }
 
 int coffre_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
+
+void coffre_log(const char *text) {
+  openlog("coffre", LOG_PID | LOG_NDELAY, LOG_DAEMON);
+  syslog(LOG_ERR, "%s", text);
+}

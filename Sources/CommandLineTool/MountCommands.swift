@@ -25,11 +25,13 @@ enum MountCommand {
     let password = try source.read("Password for the vault", twice: false)
     if arguments.has("foreground") {
       System.nameThread("coffre")
-      try MountServer.serve(settings, password: password) { notices in
-        notices.forEach(Output.warning)
-        Output.note("mounted; Ctrl-C locks the vault")
-        return true
-      }
+      try MountServer.serve(
+        settings, password: password, onDamage: { Output.warning("damage: \($0)") },
+        onReady: { notices in
+          notices.forEach(Output.warning)
+          Output.note("mounted; Ctrl-C locks the vault")
+          return true
+        })
     } else {
       try Launcher.launch(settings, password: password).forEach(Output.warning)
     }

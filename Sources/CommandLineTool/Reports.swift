@@ -31,6 +31,9 @@ enum StatusCommand {
         """
       if let reason = mount.readOnlyReason { text += "  refuses changes: \(reason)\n" }
       for warning in mount.warnings { text += "  warning: \(warning)\n" }
+      if mount.unreadablePieces > 0 {
+        text += "  damage: \(mount.unreadablePieces) stored pieces could not be read; see `coffre verify`\n"
+      }
     }
     return text
   }
@@ -54,6 +57,7 @@ enum StatusCommand {
       ("readOnlyReason", mount.readOnlyReason.map { .string($0) } ?? .null),
       ("generation", .number(Int64(mount.generation))),
       ("healedCopies", .number(Int64(mount.healedCopies))),
+      ("unreadablePieces", .number(Int64(mount.unreadablePieces))),
       ("process", .number(Int64(mount.process))),
       ("warnings", .array(mount.warnings.map { .string($0) })),
     ])

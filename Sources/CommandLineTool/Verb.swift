@@ -9,7 +9,9 @@ package struct Verb: Sendable {
   package let options: [Option]
   let run: @Sendable (Arguments) throws(Failure) -> Void
 
-  package static let all: [Verb] = [initialize, mount, lock, status, info, passwd, help]
+  package static let all: [Verb] = [
+    initialize, mount, lock, status, info, verify, passwd, help,
+  ]
 
   package static func named(_ name: String) -> Verb? { all.first { $0.name == name } }
 
@@ -52,6 +54,15 @@ package struct Verb: Sendable {
   private static let info = Verb(
     name: "info", operands: ["VAULT"], summary: "show what a vault tells without its password",
     options: [json], run: InfoCommand.run)
+
+  private static let verify = Verb(
+    name: "verify", operands: ["VAULT", "[PATH]"],
+    summary: "read and authenticate everything, mounted or not",
+    options: [
+      Option("quick", "metadata only: names, attributes, maps; no contents"),
+      Option("repair", "heal copies, give a name in lost+found to what has lost its own"),
+      json,
+    ] + secret("", "the password"), run: VerifyCommand.run)
 
   private static let passwd = Verb(
     name: "passwd", operands: ["VAULT"], summary: "change the password, mounted or not",

@@ -165,6 +165,9 @@ package final class Containers: Sendable {
     name(ofContainer: slot / Layout.slotsPerContainer, in: folder)
   }
 
+  /// The slot's number within its container.
+  package static func place(of slot: UInt32) -> UInt32 { slot % Layout.slotsPerContainer }
+
   private static func name(ofContainer index: UInt32, in folder: String) -> String {
     let number = String(index, radix: 16)
     return folder + "/" + String(repeating: "0", count: 4 - number.count) + number

@@ -39,7 +39,10 @@ package final class DataSpace: Sendable {
       guard try containers.read(slots, copy: 0, into: &span) || hasOverlay else {
         throw EngineError.damaged(Self.describe(slots))
       }
-    } catch let error as DiskError { throw .disk(error) } catch let error as EngineError {
+    } catch let error as DiskError {
+      // A medium that can't be read is damage as well, and is told with its place.
+      throw error.errno == .ioError ? .damaged(Self.describe(slots)) : .disk(error)
+    } catch let error as EngineError {
       throw error
     } catch { preconditionFailure("only these two are thrown") }
     applyOverlay(slots, sealed, offset)
@@ -78,7 +81,11 @@ package final class DataSpace: Sendable {
     }
   }
 
+  /// The object a slot is in, and its place there: slot n of an object is at byte n * 4096.
   package static func describe(_ slots: Range<UInt32>) -> String {
-    "data slot \(slots.lowerBound) (\(Containers.name(of: slots.lowerBound, in: "data")))"
+    let first = Containers.place(of: slots.lowerBound)
+    let place =
+      slots.count == 1 ? "slot \(first)" : "slots \(first)-\(Int(first) + slots.count - 1)"
+    return Containers.name(of: slots.lowerBound, in: "data") + " " + place
   }
 }

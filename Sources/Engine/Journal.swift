@@ -152,6 +152,9 @@ package final class Journal: Sendable {
     }
   }
 
+  /// What is known to be on the disk, without a gap.
+  var durableSequence: UInt64 { durability.withLock { $0.durable } }
+
   /// Everything appended so far.
   var appendedSequence: UInt64 { durability.withLock { $0.appended } }
 }

@@ -28,7 +28,7 @@ package final class PageStore: @unchecked Sendable {
   private(set) var tops: [TreeTop]
   /// The newest key, and the one before while pages under it are left. Guarded by `tree`.
   private(set) var keys: [SealingKey]
-  private let containers: Containers
+  let containers: Containers
   private let cache: PageCache
   private let healed = Lock(0)
   private let writesBack: Bool
@@ -45,6 +45,8 @@ package final class PageStore: @unchecked Sendable {
 
   /// Metadata copies that were bad and have been rewritten from the good one.
   package var healedCopies: Int { healed.withLock { $0 } }
+
+  func noteHealed() { healed.withLock { $0 += 1 } }
 
   /// The newest page. The caller holds `tree` shared, or is the one writer.
   package func page(_ id: PageID) throws(EngineError) -> Page {
@@ -132,7 +134,7 @@ package final class PageStore: @unchecked Sendable {
               tag: reference.tag, additional: id.additional)
           })
         {
-          heal(bad, reference.slot, from: sealed)
+          for copy in bad { heal(copy, reference.slot, from: sealed, 0..<Layout.chunkSize) }
           return plain
         }
       } catch {
@@ -144,22 +146,22 @@ package final class PageStore: @unchecked Sendable {
     throw .damaged(Self.describe(id, reference))
   }
 
-  /// Identical bytes over a bad twin: the one write to a named slot that is allowed (I1).
-  private func heal(_ copies: [Int], _ slot: UInt32, from sealed: Buffer) {
-    guard writesBack else { return }
-    for copy in copies {
-      do {
-        try containers.write(sealed.bytes, at: slot, copy: copy)
-        healed.withLock { $0 += 1 }
-      } catch {
-        // The good copy still serves; the next read tries again.
-      }
-    }
+  /// Identical bytes over a bad twin: the one write to a named slot that is allowed (I1). Whether
+  /// it was done; where it failed the good copy still serves, and the next read tries again.
+  @discardableResult
+  func heal(_ copy: Int, _ slot: UInt32, from sealed: Buffer, _ range: Range<Int>) -> Bool {
+    guard writesBack,
+      (try? containers.write(sealed.bytes(in: range), at: slot, copy: copy)) != nil
+    else { return false }
+    noteHealed()
+    return true
   }
 
   static func describe(_ id: PageID, _ reference: Reference) -> String {
     let what = id.level == 0 ? "page" : "table of level \(id.level)"
-    return "both copies of \(id.file) \(what) \(id.index) "
-      + "(slot \(reference.slot), \(Containers.name(of: reference.slot, in: "meta-a")))"
+    let objects = ["meta-a", "meta-b"].map { Containers.name(of: reference.slot, in: $0) }
+      .joined(separator: " and ")
+    return "\(what) \(id.index) of \(id.file), "
+      + "\(objects) slot \(Containers.place(of: reference.slot))"
   }
 }

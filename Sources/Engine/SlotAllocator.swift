@@ -140,6 +140,14 @@ package final class SlotAllocator: Sendable {
   /// Slots released and not yet free.
   package var heldCount: Int { state.withLock { $0.held } }
 
+  /// Forgets map pages that say nothing the stored map does not.
+  func forgetIdle() {
+    state.withLock { state in
+      state.pages = state.pages.filter { $0.value.pinned > 0 }
+      state.cursor = 0
+    }
+  }
+
   private static func clear(_ slots: Range<UInt32>, _ state: inout State) {
     let page = slots.lowerBound / slotsPerPage
     guard state.pages[page] != nil else { preconditionFailure("a pinned map page is kept") }

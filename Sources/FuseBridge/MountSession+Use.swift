@@ -7,6 +7,9 @@ extension MountSession {
   /// here, until `dropCaches`.
   package var lastActivity: UInt64 { bridge.activity.lastRequest }
 
+  /// Somebody works with the vault in another way than through the mount.
+  package func noteUse() { bridge.activity.note() }
+
   /// Open files and directories; a mapping counts as its file.
   package var openHandles: Int { bridge.activity.openHandles }
 }

@@ -57,9 +57,15 @@ extension System {
   /// can't be.
   package static func settle() throws(Errno) { _ = try check { Int(coffre_settle()) } }
 
+  /// Writes a line to the system's log, syslog(3); nobody is told if there is none.
+  package static func log(_ line: String) { unsafe coffre_log(line) }
+
   package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
 
   package static var processNumber: Int32 { getpid() }
+
+  /// Cores this process may use.
+  package static var processors: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
   package static var userNumber: UInt32 { geteuid() }
   package static var groupNumber: UInt32 { getegid() }
 

@@ -119,6 +119,7 @@ final class ActiveMount: Sendable {
       lockAfter: settings.lockAfter, readOnly: vault.volume.isReadOnly,
       readOnlyReason: settings.readOnly ? nil : vault.volume.readOnlyReason,
       generation: statistics.generation, healedCopies: statistics.healedCopies,
+      unreadablePieces: statistics.unreadablePieces,
       process: System.processNumber, warnings: vault.lastingNotices)
   }
 }

@@ -119,7 +119,7 @@ package enum ControlClient {
     if let failure = reply.failure { throw failure }
   }
 
-  private static func connect(
+  static func connect(
     _ path: String, _ patience: Int32 = 5000
   ) throws(Errno) -> Connection {
     System.ignorePipeSignal()

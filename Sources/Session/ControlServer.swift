@@ -2,7 +2,7 @@ import Crypto
 import POSIX
 import Vault
 
-/// Answers `status`, `lock` and `passwd` for one mount.
+/// Answers `status`, `lock`, `passwd` and `verify` for one mount.
 final class ControlServer: Sendable {
   private let mount: ActiveMount
   private let socket: ControlSocket
@@ -65,6 +65,10 @@ final class ControlServer: Sendable {
     case "status": try? connection.send(mount.status.message)
     case "lock": try? connection.send(lock())
     case "passwd": try? connection.send(changePassword(request, connection))
+    case "verify":
+      do throws(Errno) { try MountedCheck(mount, request).answer(connection) } catch {
+        try? connection.send(Message(Failure(error, doing: "starting a thread")))
+      }
     default: try? connection.send(Message(Failure(.usage, "a request that is not known")))
     }
     // The end of the connection is to tell that the process is gone.

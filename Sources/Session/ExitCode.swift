@@ -20,6 +20,10 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case notMounted = 18
   case busy = 19
   case damagedJournal = 20
+  case damageFound = 21
+  case damageRepaired = 22
+  case notChecked = 23
+  case noSuchPath = 24
 
   /// One line for `coffre help exit-codes` and the manual page.
   package var meaning: String {
@@ -44,6 +48,10 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .notMounted: "the vault is not mounted"
     case .busy: "the vault could not be unmounted"
     case .damagedJournal: "the vault's journal is damaged, or the disk fails to read it"
+    case .damageFound: "the check found damage, and some of it is left"
+    case .damageRepaired: "the check found damage, and all of it is repaired"
+    case .notChecked: "the check could not be finished"
+    case .noSuchPath: "there is nothing at that path in the vault"
     }
   }
 }

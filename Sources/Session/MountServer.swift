@@ -2,19 +2,23 @@ package import Crypto
 import FuseBridge
 import POSIX
 import Vault
+import Volume
 
 /// Serves one mount in this process, from the password to the wiped keys.
 package enum MountServer {
   /// Unlocks, mounts, serves, and returns when the mount is gone. `onReady` gets what a person
   /// should be told; if it answers false, nobody is there to hear it, and the mount goes again.
+  /// `onDamage` hears of each stored piece that a program asked for and that can't be read.
   ///
   /// The signals are held before anything else, so that no thread ever has one of them unblocked.
   package static func serve(
     _ settings: MountSettings, password: consuming SecretBytes,
+    onDamage: @escaping @Sendable (String) -> Void = { System.log("damage: \($0)") },
     onReady: @escaping @Sendable ([String]) -> Bool
   ) throws(Failure) {
     System.holdSignals()
     let vault = try unlock(settings, password)
+    vault.volume.unreadable.onDamage(onDamage)
     let mount = try ActiveMount(vault, settings)
     let server: ControlServer
     do throws(Failure) {

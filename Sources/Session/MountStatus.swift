@@ -17,6 +17,8 @@ package struct MountStatus: Hashable, Sendable {
   package let readOnlyReason: String?
   package let generation: UInt64
   package let healedCopies: Int
+  /// Stored pieces that programs asked for and that could not be read.
+  package let unreadablePieces: Int
   package let process: Int32
   /// What a person should know as long as it is mounted, as sentences.
   package let warnings: [String]
@@ -30,6 +32,7 @@ extension MountStatus {
         "vault": vault, "mountpoint": mountPoint, "id": identifier, "since": String(since),
         "idle": String(idle), "read-only": readOnly ? "yes" : "no",
         "generation": String(generation), "healed": String(healedCopies),
+        "unreadable": String(unreadablePieces),
         "process": String(process), "warnings": warnings.joined(separator: "\n"),
       ])
     message["lock-after"] = lockAfter.map { String($0) }
@@ -44,6 +47,7 @@ extension MountStatus {
       let idle = message["idle"].flatMap({ UInt32($0) }).map({ UInt64($0) }),
       let generation = message["generation"].flatMap({ UInt64($0) }), generation < 1 << 62,
       let healed = message["healed"].flatMap({ Int($0) }),
+      let unreadable = message["unreadable"].flatMap({ Int($0) }),
       let process = message["process"].flatMap({ Int32($0) })
     else { return nil }
     self.vault = vault
@@ -56,6 +60,7 @@ extension MountStatus {
     readOnlyReason = message["reason"]
     self.generation = generation
     healedCopies = healed
+    unreadablePieces = unreadable
     self.process = process
     warnings = (message["warnings"] ?? "").parts(between: "\n")
   }

@@ -19,6 +19,8 @@ struct ConfigurationFiles {
   struct Found {
     var copies: [Configuration]
     var unequal: Bool
+    /// The names of copies that are missing or damaged.
+    var damaged: [String] = []
   }
 
   /// Reads both copies. Takes no password and no memory: damage is told here, before any key is
@@ -27,12 +29,15 @@ struct ConfigurationFiles {
     let first = try copy(Configuration.fileName)
     let second = try copy(Configuration.copyName)
     var found: [Configuration] = []
+    var damaged: [String] = []
     var missing = 0
-    for copy in [first, second] {
+    for (copy, name) in [(first, Configuration.fileName), (second, Configuration.copyName)] {
       switch copy {
       case .unsupported: throw .unsupported
-      case .missing: missing += 1
-      case .damaged: break
+      case .missing:
+        missing += 1
+        damaged.append(name)
+      case .damaged: damaged.append(name)
       case .good(let configuration): found.append(configuration)
       }
     }
@@ -42,7 +47,15 @@ struct ConfigurationFiles {
     guard let one = found.first else { throw .damagedConfiguration }
     if found.count == 2, found[0] == found[1] { return Found(copies: [one], unequal: false) }
     found.sort { $0.generation > $1.generation }
-    return Found(copies: found, unequal: true)
+    return Found(copies: found, unequal: true, damaged: damaged)
+  }
+
+  /// Which of the two copies holds a configuration.
+  func name(of configuration: Configuration) throws(VaultError) -> String? {
+    for name in [Configuration.fileName, Configuration.copyName] {
+      if case .good(let found) = try copy(name), found == configuration { return name }
+    }
+    return nil
   }
 
   /// Whether the folder holds a store that was in use. One that `create` did not finish never was.

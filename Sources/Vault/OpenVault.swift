@@ -37,9 +37,13 @@ package final class OpenVault: Sendable {
 
   private func sentence(_ warning: OpenWarning) -> String {
     // Nothing is accepted, let alone discarded, by looking.
-    isReadOnly && warning == .olderAccepted
-      ? "this vault is older than, or a fork of, what this machine has seen of it"
-      : warning.sentence
+    switch warning {
+    case .olderAccepted where isReadOnly:
+      "this vault is older than, or a fork of, what this machine has seen of it"
+    case .rootCopyHealed where isReadOnly:
+      "one copy of the root is damaged or older; a mount for writing makes it good"
+    default: warning.sentence
+    }
   }
 
   /// Changes the password while the vault is in use.

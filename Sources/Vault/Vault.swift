@@ -72,6 +72,7 @@ package final class Vault: Sendable {
     engine.readOnly = options.readOnly
     engine.acceptOlder = options.acceptOlder
     engine.acceptJournalLoss = options.acceptJournalLoss
+    engine.worksInBackground = options.worksInBackground
     engine.configurationGeneration = unlocked.configuration.generation
     do throws(EngineError) {
       return try Volume.open(
@@ -112,5 +113,7 @@ package struct VaultOptions: Hashable, Sendable {
   package var acceptOlder = false
   /// What can be replayed of a damaged journal is taken as all of it.
   package var acceptJournalLoss = false
+  /// Whether contents are framed and deleted files released by threads of their own.
+  package var worksInBackground = true
   package init() {}
 }

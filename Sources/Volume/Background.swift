@@ -71,8 +71,6 @@ extension Volume {
     background.withLock { $0.running -= 1 }
   }
 
-  private var isStopping: Bool { background.withLock { $0.stopping } }
-
   /// Releases what the orphan list holds and nobody knows, while `goesOn`. What cannot be released
   /// stays on the list; the first failure is returned.
   @discardableResult

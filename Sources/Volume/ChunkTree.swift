@@ -62,6 +62,46 @@ enum ChunkTree {
     return nil
   }
 
+  /// What is below one table, or in its place.
+  struct Step {
+    var references: [Reference] = []
+    /// A page that cannot be read: what it names up to `next` is unknown.
+    var lost: UInt32?
+    /// Where to go on; the first chunk no table here covers.
+    var next: UInt64
+  }
+
+  /// The references of the table that covers a chunk, from that chunk on; nil behind the end of the
+  /// tree. `visit` hears of every page on the way.
+  static func step(
+    of record: InodeRecord, from chunk: UInt64, in pages: some PageReader,
+    _ visit: (UInt32) -> Void
+  ) -> Step? {
+    guard record.top != 0, chunk < capacity(record.height) else { return nil }
+    var page = record.top
+    var height = record.height
+    while true {
+      let next = (chunk / capacity(height) + 1) * capacity(height)
+      guard page != 0 else { return Step(next: next) }
+      visit(page)
+      guard let bytes = try? pages.read(PageID(.pages, page)) else {
+        return Step(lost: page, next: next)
+      }
+      if height == 1 {
+        var references: [Reference] = []
+        for index in Int(chunk % 128)..<128 {
+          guard let reference = try? reference(index, in: bytes) else {
+            return Step(lost: page, next: next)
+          }
+          references.append(reference)
+        }
+        return Step(references: references, next: next)
+      }
+      page = bytes.load(UInt32.self, at: pointer(chunk, height))
+      height -= 1
+    }
+  }
+
   static func direct(_ record: InodeRecord, _ index: Int) throws(EngineError) -> Reference {
     try reference(index, in: Buffer(record.tail))
   }

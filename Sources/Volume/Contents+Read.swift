@@ -20,7 +20,7 @@ extension Volume {
           try readContents(of: node, into: &span, at: offset)
         }
       }
-    } catch { throw VolumeError(error) }
+    } catch { throw failure(error) }
   }
 
   /// With the node's contents held.

@@ -23,7 +23,7 @@ extension Volume {
           try writeWhenFull(node, span, at: offset)
         }
       }
-    } catch { throw VolumeError(error) }
+    } catch { throw failure(error) }
     frameIfMuch()
   }
 

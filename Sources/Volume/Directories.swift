@@ -47,6 +47,12 @@ struct Directories: Sendable {
     return key == 0 ? Self.ordinalMask + 1 : key  // cookies 0 to 255 are not names
   }
 
+  /// Whether a name is looked for at a key.
+  func isPlace(_ key: UInt64, of name: [UInt8]) -> Bool {
+    let first = base(name)
+    return first...(first | Self.ordinalMask) ~= key
+  }
+
   func find(
     _ name: [UInt8], root: UInt32, in pages: some PageReader
   ) throws(EngineError) -> (key: UInt64, entry: Entry)? {

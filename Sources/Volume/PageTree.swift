@@ -79,6 +79,64 @@ package enum PageTree {
     return true
   }
 
+  /// What there is at the place of a leaf.
+  struct Place {
+    /// Nil if it cannot be read or is no node.
+    let node: TreeNode?
+    let page: UInt32
+    /// The first key behind it.
+    let following: UInt64?
+  }
+
+  /// The leaf a key belongs to, or what is damaged on the way there. `visit` hears of every page.
+  static func place(
+    of key: UInt64, root: UInt32, in pages: some PageReader, _ visit: (UInt32) -> Void
+  ) -> Place? {
+    guard root != 0 else { return nil }
+    var page = root
+    var following: UInt64?
+    var level: UInt8?
+    while true {
+      visit(page)
+      guard let bytes = try? pages.read(PageID(.pages, page)), let node = TreeNode(bytes),
+        node.isSound, level == nil || level == node.level
+      else { return Place(node: nil, page: page, following: following) }
+      if node.level == 0 { return Place(node: node, page: page, following: following) }
+      guard node.count > 0 else { return Place(node: nil, page: page, following: following) }
+      let position = node.childPosition(of: key)
+      if position + 1 < node.count { following = node.branchKey(position + 1) }
+      page = node.child(position)
+      level = node.level - 1
+    }
+  }
+
+  /// Takes out of a tree what cannot be read, so that the rest of it can be used again. Pages that
+  /// were named by what is taken out are left to the map of free pages.
+  static func prune(_ root: inout UInt32, in transaction: Transaction) throws(EngineError) {
+    guard root != 0 else { return }
+    if try prune(root, level: nil, in: transaction) {
+      try transaction.freePage(root)
+      root = 0
+    }
+  }
+
+  /// Returns whether nothing is left of a page.
+  private static func prune(
+    _ page: UInt32, level: UInt8?, in transaction: Transaction
+  ) throws(EngineError) -> Bool {
+    guard let bytes = try? transaction.read(PageID(.pages, page)), let node = TreeNode(bytes),
+      node.isSound, level == nil || level == node.level
+    else { return true }
+    if node.level == 0 { return node.count == 0 }
+    for position in stride(from: node.count - 1, through: 0, by: -1) {
+      let child = node.child(position)
+      guard try prune(child, level: node.level - 1, in: transaction) else { continue }
+      try transaction.freePage(child)
+      TreeNode.removeChild(position, from: try transaction.edit(PageID(.pages, page)))
+    }
+    return try transaction.read(PageID(.pages, page)).load(UInt16.self, at: 2) == 0
+  }
+
   // MARK: - Parts
 
   static func node(

@@ -34,6 +34,29 @@ package struct TreeNode {
     }
   }
 
+  /// Whether every record lies within the page and keys are in order: what is read for a check may
+  /// be anything.
+  var isSound: Bool {
+    var last: UInt64?
+    for index in 0..<count {
+      let key: UInt64
+      if level > 0 {
+        key = branchKey(index)
+      } else {
+        let start = record(index)
+        guard start >= Self.header, start + Self.recordHeader <= Layout.chunkSize,
+          start + Self.recordHeader + Int(bytes.load(UInt16.self, at: start + 8))
+            <= Layout.chunkSize
+        else { return false }
+        key = self.key(index)
+      }
+      if let last, key <= last { return false }
+      // The first key of a branch counts as 0.
+      last = level > 0 && index == 0 ? nil : key
+    }
+    return true
+  }
+
   // MARK: - Reading
 
   /// Where a leaf's record is.

@@ -46,40 +46,67 @@ extension Volume {
   }
 
   /// Entries after a cookie, in order, until `body` returns false. Without `.` and `..`.
+  ///
+  /// Where some cannot be read, the others are listed, and the end of the list is the error.
   package func readDirectory(
     _ inode: InodeNumber, after cookie: UInt64, _ body: (DirectoryEntry) -> Bool
   ) throws(VolumeError) {
     try answer { () throws(EngineError) in
       guard cookie < UInt64(Int64.max) else { return }
       // A batch at a time, so that the tree is not held while a reply is put together.
-      var after = cookie
-      while true {
-        let batch = try entries(of: inode.rawValue, after: after, limit: 128)
-        for entry in batch where !body(entry) { return }
-        guard batch.count == 128, let last = batch.last else { return }
-        after = last.cookie
+      var key: UInt64? = cookie + 1
+      var isListed = false
+      while let start = key {
+        let batch = try entries(of: inode.rawValue, from: start)
+        if let page = batch.lost { noteDamage(of: inode.rawValue, page) }
+        for entry in batch.entries {
+          isListed = true
+          if !body(entry) { return }
+        }
+        key = batch.next
       }
+      guard !isListed, damagedDirectories.withLock({ $0.contains(inode.rawValue) }) else { return }
+      throw EngineError.damaged("names of directory \(inode.rawValue)")
     }
   }
 
-  private func entries(
-    of directory: UInt64, after cookie: UInt64, limit: Int
-  ) throws(EngineError) -> [DirectoryEntry] {
+  /// The entries of one leaf, or the page that cannot be read in its place.
+  private struct Batch {
+    var entries: [DirectoryEntry] = []
+    var lost: UInt32?
+    /// The first key behind it.
+    var next: UInt64?
+  }
+
+  private func entries(of directory: UInt64, from key: UInt64) throws(EngineError) -> Batch {
     try engine.read { (pages) throws(EngineError) in
       let record = try self.directory(directory, in: pages)
+      guard let place = PageTree.place(of: key, root: record.top, in: pages, { _ in }) else {
+        return Batch()
+      }
+      guard let node = place.node else {
+        return Batch(lost: place.page, next: place.following)
+      }
       var found: [DirectoryEntry] = []
-      try PageTree.scan(from: cookie + 1, root: record.top, in: pages) {
-        (key, node, index) throws(EngineError) in
-        guard let entry = Directories.Entry(try node.value(index)), key <= Int64.max else {
+      for index in node.lowerBound(key)..<node.count {
+        guard let entry = Directories.Entry(try node.value(index)), node.key(index) <= Int64.max
+        else {
           throw .damaged("a directory entry")
         }
         found.append(
           DirectoryEntry(
             name: entry.name, inode: InodeNumber(rawValue: entry.inode), type: entry.type,
-            cookie: key))
-        return found.count < limit
+            cookie: node.key(index)))
       }
-      return found
+      return Batch(entries: found, next: place.following)
     }
+  }
+
+  private func noteDamage(of directory: UInt64, _ page: UInt32) {
+    damagedDirectories.withLock { _ = $0.insert(directory) }
+    do throws(EngineError) {
+      _ = try engine.page(PageID(.pages, page))
+      unreadable.note("page \(page) of directory \(directory)")
+    } catch { _ = failure(error) }
   }
 }

@@ -15,6 +15,10 @@ package final class Volume: Sendable {
   let unframed = Lock(Unframed())
   let background = Monitor(BackgroundState())
   let scratch = ScratchPool()
+  /// What readers met and could not read.
+  package let unreadable = UnreadableLog()
+  /// Directories some of whose names could not be read.
+  let damagedDirectories = Lock<Set<UInt64>>([])
   /// Rank 0: held by whoever writes with the reserve.
   let full = Lock(())
 
@@ -36,7 +40,7 @@ package final class Volume: Sendable {
   package var statistics: VolumeStatistics {
     VolumeStatistics(
       generation: engine.generation, healedCopies: engine.healedCopies,
-      anchorUnwritable: engine.anchorFailed)
+      unreadablePieces: unreadable.count, anchorUnwritable: engine.anchorFailed)
   }
 
   /// Makes a new empty volume in an empty vault folder, with `owner`'s root directory.
@@ -112,7 +116,18 @@ package final class Volume: Sendable {
   /// The one place where the engine's errors become the volume's.
   @discardableResult
   func answer<R>(_ body: () throws(EngineError) -> R) throws(VolumeError) -> R {
-    do { return try body() } catch { throw VolumeError(error) }
+    do { return try body() } catch { throw failure(error) }
+  }
+
+  /// An engine's error as the volume's; damage is counted.
+  func failure(_ error: EngineError) -> VolumeError {
+    switch error {
+    case .damaged(let what), .missing(let what): unreadable.note(what)
+    case .disk(let failure) where failure.errno == .ioError && failure.operation == "pread":
+      unreadable.note("\(failure.object) (\(failure.operation))")
+    default: break
+    }
+    return VolumeError(error)
   }
 }
 
@@ -121,6 +136,8 @@ package struct VolumeStatistics: Hashable, Sendable {
   package let generation: UInt64
   /// Metadata copies found bad and rewritten since the mount.
   package let healedCopies: Int
+  /// Pieces that readers met and could not read since the mount.
+  package let unreadablePieces: Int
   package let anchorUnwritable: Bool
 }
 

@@ -13,12 +13,14 @@ import Testing
   }
 
   @Test func exitCodesNeverChange() {
-    #expect(ExitCode.allCases.map(\.rawValue) == [0] + Array(2...20))
+    #expect(ExitCode.allCases.map(\.rawValue) == [0] + Array(2...24))
     #expect(ExitCode.wrongPassword.rawValue == 3 && ExitCode.damagedConfiguration.rawValue == 4)
     #expect(ExitCode.busy.rawValue == 19 && ExitCode.damagedJournal.rawValue == 20)
+    #expect(ExitCode.damageFound.rawValue == 21 && ExitCode.damageRepaired.rawValue == 22)
+    #expect(ExitCode.notChecked.rawValue == 23 && ExitCode.noSuchPath.rawValue == 24)
   }
 
-  @Test(arguments: ["init", "mount", "lock", "status", "info", "passwd", "help"])
+  @Test(arguments: ["init", "mount", "lock", "status", "info", "verify", "passwd", "help"])
   func everyVerbIsExplained(name: String) throws {
     let verb = try #require(Verb.named(name))
     #expect(Help.overview.contains("  \(name)"))

@@ -33,7 +33,8 @@ import Testing
     let status = MountStatus(
       vault: "/v v", mountPoint: "/m", identifier: "00ff", since: 1_700_000_000, idle: 3,
       lockAfter: 900, readOnly: true, readOnlyReason: "a sync failed: why", generation: 12,
-      healedCopies: 1, process: 77, warnings: ["one, or 50 %", "the other"])
+      healedCopies: 1, unreadablePieces: 3, process: 77,
+      warnings: ["one, or 50 %", "the other"])
     #expect(MountStatus(status.message) == status)
   }
 

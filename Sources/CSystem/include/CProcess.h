@@ -29,3 +29,5 @@ int coffre_poll(int fd, int milliseconds);
    after the process was stopped, or after a signal it ignores; what was typed so far is lost. The echo is back
    when it returns or when a signal ends the process. */
 long coffre_read_hidden(int tty, void *buffer, size_t limit);
+/* A line for the system's log, syslog(3). */
+void coffre_log(const char *text);
