@@ -49,6 +49,10 @@ extension Failure {
     case .damagedStore(let what):
       self.init(
         .damagedStore, "the vault is damaged: \(what)", hint: "put the vault back from a backup")
+    case .displaced(let what):
+      self.init(
+        .damagedStore, "the vault is damaged: \(what)",
+        hint: "put it back from a backup; a copy made by `cp -r` has one name for each file")
     case .unsupported: self.init(.unsupported, "this vault was made by a newer coffre")
     case .older: self = .stale("this vault is older than what this machine has seen of it")
     case .forked: self = .stale("this vault has another history than the one this machine knows")

@@ -23,6 +23,9 @@ package indirect enum VaultError: Error, Hashable, Sendable {
   case damagedConfiguration
   /// A piece of the store does not authenticate or is missing; the string names it.
   case damagedStore(String)
+  /// In an object's place there is something else, or the same file has another name too; the
+  /// string names the object.
+  case displaced(String)
   /// Made by a newer Coffre.
   case unsupported
   /// This machine has seen a newer state of the vault.
@@ -47,9 +50,14 @@ package indirect enum VaultError: Error, Hashable, Sendable {
 
 extension VaultError {
   init(_ error: DiskError) {
-    self =
-      error.errno.isFull
-      ? .noSpace : .system(error.errno, operation: error.operation)
+    if error.errno.isFull {
+      self = .noSpace
+    } else if let what = error.displaced {
+      self = .displaced(what)
+    } else {
+      let object = error.object.isEmpty ? "" : " " + error.object
+      self = .system(error.errno, operation: error.operation + object)
+    }
   }
 
   init(_ error: EngineError) {
