@@ -43,7 +43,7 @@ extension Volume {
       let size = node.state.withLock { $0.size } ?? record.size
       let end = offset + UInt64(span.byteCount)
       if !engine.reserve.isWhole, try grows(node, record, offset..<end, size: size) {
-        guard engine.reserve.restore() else { throw .noSpace("the reserve is in use") }
+        guard engine.reserve.restore() else { throw engine.reserve.failure }
       }
       if end > size { try engine.makeRoom(frees: false) }
       if offset > size { try clearTail(of: node, record, size) }
