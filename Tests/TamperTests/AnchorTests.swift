@@ -8,7 +8,7 @@ import Testing
 
 /// What this machine remembers of a vault is altered: it cannot make a vault unreadable, and that
 /// nothing is known is said aloud.
-@Suite(.timeLimit(.minutes(5))) struct AnchorTests {
+@Suite(.timeLimit(.minutes(15))) struct AnchorTests {
   private static let half = 4096
 
   private func name(_ stand: Bench) throws -> String {

@@ -60,7 +60,7 @@ final class Bench {
     }
     // Where the moments differ is looked at first: the whole takes long.
     let index = specimen.moments.lastIndex { moment in
-      moment.tree.below(["/work", "/many"]).examine(volume).wrong.isEmpty
+      moment.tree.below(["/desk", "/many"]).examine(volume).wrong.isEmpty
     }
     try volume.close()
     guard let index else { return nil }

@@ -13,7 +13,7 @@ import Volume
 
 /// The configuration is altered. It is told before any password is tried, except by whoever makes
 /// its checksum good: `ForgeryTests`.
-@Suite(.timeLimit(.minutes(5))) struct ConfigurationTests {
+@Suite(.timeLimit(.minutes(15))) struct ConfigurationTests {
   private static let copies = [Configuration.fileName, Configuration.copyName]
 
   /// What reading both copies came to.

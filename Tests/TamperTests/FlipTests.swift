@@ -8,7 +8,7 @@ import Testing
 
 /// One bit of a stored thing is another one. In one of two copies that is made good from the other
 /// one; in the only copy, or in both, it is noticed where it is read.
-@Suite(.timeLimit(.minutes(5))) struct FlipTests {
+@Suite(.timeLimit(.minutes(15))) struct FlipTests {
   private static let seed: UInt64 = 0x5eed
 
   /// Bits of a region: its ends and some between, or each of them.

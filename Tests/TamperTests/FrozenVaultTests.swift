@@ -11,7 +11,7 @@ import Testing
 @testable import Volume
 
 /// Vaults that were made once, by the command itself (`scripts/freeze-vault`), must open for ever.
-@Suite(.timeLimit(.minutes(5))) struct FrozenVaultTests {
+@Suite(.timeLimit(.minutes(15))) struct FrozenVaultTests {
   private static let folder =
     String(
       #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(2)

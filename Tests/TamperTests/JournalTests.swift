@@ -10,7 +10,7 @@ import Testing
 
 /// The journal of a vault that was killed: it is replayed up to a frame, and no further than its
 /// frames prove each other; a frame that a later one knows to have been durable is missed.
-@Suite(.timeLimit(.minutes(5))) struct JournalTests {
+@Suite(.timeLimit(.minutes(15))) struct JournalTests {
   struct Frame {
     let offset: Int
     let length: Int

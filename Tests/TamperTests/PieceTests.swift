@@ -6,7 +6,7 @@ import Testing
 @testable import Volume
 
 /// Whole chunks and pages that are zeroed, exchanged, moved, copied, or of an earlier time.
-@Suite(.timeLimit(.minutes(5))) struct PieceTests {
+@Suite(.timeLimit(.minutes(15))) struct PieceTests {
   private typealias Patch = (object: String, offset: Int, bytes: [UInt8])
 
   private static func bytes(_ store: String, _ place: Places.Place) throws -> [UInt8] {
@@ -22,7 +22,7 @@ import Testing
   private static func sample(_ places: Places) -> [Places.Place] {
     Places.Kind.allCases.filter { $0 != .root }.flatMap { kind in
       let all = places[kind]
-      let step = Limits.isSoak ? 1 : max(1, all.count / 12)
+      let step = Limits.isSoak ? 1 : max(1, all.count / 6)
       return stride(from: 0, to: all.count, by: step).map { all[$0] }
     }
   }

@@ -42,7 +42,7 @@ struct Planting {
 
   /// The first session.
   func first() throws {
-    for folder in ["files", "deep", "deep/er", "deep/er/still", "many", "work"] {
+    for folder in ["files", "deep", "deep/er", "deep/er/still", "many", "desk"] {
       try run(.makeDirectory(path(folder)))
     }
     for (index, size) in Self.sizes.enumerated() {
@@ -55,8 +55,8 @@ struct Planting {
     try make("deep/er/still/pipe", FileMode.fifo | 0o600)
     try make("deep/er/still/last", 0o100600)
     try write("deep/er/still/last", at: 0, count: 5000, fill: 77)
-    try make("work/old", 0o100600)
-    try write("work/old", at: 0, count: 9000, fill: 78)
+    try make("desk/old", 0o100600)
+    try write("desk/old", at: 0, count: 9000, fill: 78)
     try volume.syncAll()
   }
 
@@ -118,15 +118,15 @@ struct Planting {
 
   private var frames: [Operation] {
     [
-      .makeDirectory(path("work/frames")), .create(path("work/frames/a")),
-      .write(path("work/frames/a"), at: 0, count: 6000, fill: 51), .create(path("work/frames/b")),
-      .rename(path("work/frames/b"), to: path("work/frames/c"), .replace),
-      .setAttribute(path("work/frames/a"), Array("user.k".utf8), count: 6000, fill: 52),
-      .unlink(path("many/new")), .write(path("work/old"), at: 4096, count: 4096, fill: 53),
-      .symlink(path("work/frames/s"), target: Array("a".utf8)),
-      .makeDirectory(path("work/frames/d")), .create(path("work/frames/d/e")),
-      .removeAttribute(path("work/frames/a"), Array("user.k".utf8)),
-      .write(path("work/frames/a"), at: 8192, count: 4096, fill: 54),
+      .makeDirectory(path("desk/frames")), .create(path("desk/frames/a")),
+      .write(path("desk/frames/a"), at: 0, count: 6000, fill: 51), .create(path("desk/frames/b")),
+      .rename(path("desk/frames/b"), to: path("desk/frames/c"), .replace),
+      .setAttribute(path("desk/frames/a"), Array("user.k".utf8), count: 6000, fill: 52),
+      .unlink(path("many/new")), .write(path("desk/old"), at: 4096, count: 4096, fill: 53),
+      .symlink(path("desk/frames/s"), target: Array("a".utf8)),
+      .makeDirectory(path("desk/frames/d")), .create(path("desk/frames/d/e")),
+      .removeAttribute(path("desk/frames/a"), Array("user.k".utf8)),
+      .write(path("desk/frames/a"), at: 8192, count: 4096, fill: 54),
     ]
   }
 }

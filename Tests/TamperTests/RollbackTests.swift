@@ -6,7 +6,7 @@ import Testing
 @testable import Volume
 
 /// An earlier state of a vault, whole or in part, is put back.
-@Suite(.timeLimit(.minutes(5))) struct RollbackTests {
+@Suite(.timeLimit(.minutes(15))) struct RollbackTests {
   typealias State = Specimen.State
 
   @Test func aStoreOlderThanTheAnchorIsRefused() throws {

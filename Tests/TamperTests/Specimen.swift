@@ -3,6 +3,7 @@ import Crypto
 import Disk
 import Engine
 import Format
+import Glibc
 import POSIX
 import TestKit
 
@@ -28,7 +29,14 @@ final class Specimen: Sendable {
     let isAfterSync: Bool
   }
 
-  static let shared = Result { try Specimen() }
+  static let shared: Result<Specimen, any Error> = Result {
+    let specimen = try Specimen()
+    // It lives as long as the process; so does its folder.
+    atexit {
+      if case .success(let specimen) = Specimen.shared { removeAll(specimen.scratch.path) }
+    }
+    return specimen
+  }
 
   let configuration: Configuration
   let older: Tree

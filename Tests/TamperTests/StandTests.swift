@@ -7,7 +7,7 @@ import Testing
 @testable import Volume
 
 /// Something else is in an object's or a folder's place: a link, a pipe, a folder, a device.
-@Suite(.timeLimit(.minutes(5))) struct StandTests {
+@Suite(.timeLimit(.minutes(15))) struct StandTests {
   private static let folders = ["data", "meta-a", "meta-b", "journal"]
 
   private func names(_ stand: Bench) -> [String] {
@@ -66,8 +66,9 @@ import Testing
   @Test func nothingIsFollowedOrWaitedForByAWriter() throws {
     let first = try Bench(.clean)
     var cases = 0
-    for object in names(first) {
-      for kind in Stand.possible where Self.isPossible(kind, object) {
+    for (index, object) in names(first).enumerated() {
+      for (step, kind) in Stand.possible.enumerated() where Self.isPossible(kind, object) {
+        guard Limits.isSoak || (index + step) % 2 == 0 || kind == .secondName else { continue }
         let stand = try first.fork()
         let path = try elsewhere(stand, object)
         let before = readFile(path)

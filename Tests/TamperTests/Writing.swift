@@ -13,7 +13,7 @@ final class Writing {
   private let store: String
   private let fresh = (0..<9000).map { UInt8(truncatingIfNeeded: $0 / 7) }
   /// Paths that the test itself changes.
-  private static let changed = ["/work", "/work/old"]
+  private static let changed = ["/desk", "/desk/old"]
 
   private(set) var opened: Verdict?
   /// Whether file and change were said to be durable.
@@ -60,8 +60,8 @@ final class Writing {
   }
 
   private func write(_ volume: Volume) {
-    let work = stand.tree.entry("/work").inode
-    let old = stand.tree.entry("/work/old").inode
+    let work = stand.tree.entry("/desk").inode
+    let old = stand.tree.entry("/desk/old").inode
     do throws(VolumeError) {
       let made = try volume.makeNode(
         FileName("fresh"), in: work, mode: 0o100600, device: 0, by: Tree.caller)
@@ -84,7 +84,7 @@ final class Writing {
       again.findings = untouched.examine(volume)
       if didMake { expect(try freshInode(volume), volume, "the new file") }
       if didChange {
-        expect(.success(stand.tree.entry("/work/old").inode), volume, "the changed file")
+        expect(.success(stand.tree.entry("/desk/old").inode), volume, "the changed file")
       }
       try volume.close()
     } catch let error as EngineError { again.refusal = error }
@@ -92,7 +92,7 @@ final class Writing {
   }
 
   private func freshInode(_ volume: Volume) throws -> Result<InodeNumber, VolumeError> {
-    let work = stand.tree.entry("/work").inode
+    let work = stand.tree.entry("/desk").inode
     do throws(VolumeError) {
       return .success(try volume.lookup(FileName("fresh"), in: work).inode)
     } catch { return .failure(error) }
