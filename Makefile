@@ -5,7 +5,7 @@ SWIFT ?= swift
 BUILD ?= .build
 SOURCES = Package.swift Sources Tests Fuzz
 
-.PHONY: help packages build demo test check format soak mutations sanitize fuzz bench-engine install uninstall clean
+.PHONY: help packages build demo test check format soak mutations sanitize fuzz bench-engine install uninstall freeze clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -50,6 +50,9 @@ install: build ## Install the command and its man page under PREFIX
 
 uninstall: ## Remove what `make install` installed
 	rm -f $(DESTDIR)/sbin/mount.fuse.coffre $(DESTDIR)$(PREFIX)/bin/coffre $(DESTDIR)$(PREFIX)/share/man/man1/coffre.1
+
+freeze: build ## Make the frozen vaults of Tests/FrozenVaults anew, while the format is not released
+	@scripts/freeze-vault $(BUILD)/release/coffre
 
 clean: ## Remove everything that was built
 	rm -rf $(BUILD)

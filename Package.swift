@@ -88,6 +88,9 @@ let package = Package(
         "CommandLineTool", "Session", "FuseBridge", "Vault", "Volume", "Engine", "Disk", "Format",
         "Crypto", "POSIX", "Bytes",
       ]),
+    tests(
+      "TamperTests",
+      ["Vault", "Volume", "Engine", "Disk", "Format", "Crypto", "POSIX", "Bytes"]),
     tests("MountTests", ["POSIX", "Bytes"], excluding: ["Checks"]),
     tests("TidyTests", ["POSIX", "Bytes"]),
     fuzzing,

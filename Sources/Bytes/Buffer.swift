@@ -15,7 +15,7 @@ package final class Buffer: @unchecked Sendable {
     precondition(count >= 0)
     self.count = count
     unsafe base = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1), alignment: 4096)
-    unsafe base.initializeMemory(as: UInt8.self, repeating: 0, count: max(count, 1))
+    unsafe memset(base, 0, max(count, 1))
   }
 
   /// A copy of another buffer.
@@ -77,8 +77,10 @@ package final class Buffer: @unchecked Sendable {
 
   package func store(_ bytes: [UInt8], at offset: Int) {
     check(offset, bytes.count)
-    for index in bytes.indices {
-      unsafe base.storeBytes(of: bytes[index], toByteOffset: offset + index, as: UInt8.self)
+    unsafe bytes.withUnsafeBytes { source in
+      if let start = source.baseAddress {
+        unsafe (base + offset).copyMemory(from: start, byteCount: source.count)
+      }
     }
   }
 

@@ -32,7 +32,8 @@ enum StatusCommand {
       if let reason = mount.readOnlyReason { text += "  refuses changes: \(reason)\n" }
       for warning in mount.warnings { text += "  warning: \(warning)\n" }
       if mount.unreadablePieces > 0 {
-        text += "  damage: \(mount.unreadablePieces) stored pieces could not be read; see `coffre verify`\n"
+        text += "  damage: \(mount.unreadablePieces) stored pieces could not be read; "
+        text += "see `coffre verify`\n"
       }
     }
     return text

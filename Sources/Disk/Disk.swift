@@ -14,13 +14,32 @@ package struct DiskError: Error, Hashable, Sendable {
     self.operation = operation
     self.object = object
   }
+
+  /// The object, and what is in its place instead of a file of the vault's own; nil if that is not
+  /// what failed.
+  package var displaced: String? {
+    guard ["open", "create", "mkdir", "readdir", "rename", "unlink", "flock"].contains(operation)
+    else { return nil }
+    let found: String
+    switch errno {
+    case .loop: found = "a symbolic link is in its place"
+    case .isDirectory: found = "a folder is in its place"
+    case .notDirectory: found = "its folder is none"
+    case .tooManyLinks: found = "the file has a second name"
+    case .invalid, .noAddress: found = "it is no regular file"
+    default: return nil
+    }
+    return "\(object) (\(found))"
+  }
 }
 
 /// The lower filesystem, as far as the engine needs it: the folder of one vault.
 ///
 /// Names are relative, of the form `name` or `folder/name`, made by Coffre alone; links are never
-/// followed and anything but a regular file is refused. Implementations: `PosixDisk` on a real
-/// folder, `SimulatedDisk` in tests, which loses, tears and fails whatever was not synced.
+/// followed and anything but a regular file is refused, for writing also one with a second name
+/// (EMLINK): two objects in one file would overwrite each other, or a backup. Implementations:
+/// `PosixDisk` on a real folder, `SimulatedDisk` in tests, which loses, tears and fails whatever
+/// was not synced.
 package protocol Disk: Sendable {
   /// Opens an object that exists. Throws ENOENT if it does not.
   func open(_ name: String, writable: Bool) throws(DiskError) -> any DiskFile

@@ -47,7 +47,7 @@ package final class PosixDisk: Disk {
   }
 
   package func rename(_ name: String, to newName: String) throws(DiskError) {
-    try attempt("rename", name) { () throws(Errno) in
+    try attempt("rename", newName) { () throws(Errno) in
       let old = try place(of: name)
       let new = try place(of: newName)
       try System.rename(old.name, in: old.parent, to: new.name, in: new.parent)
@@ -79,6 +79,7 @@ package final class PosixDisk: Disk {
   package func lock(exclusive: Bool) throws(DiskError) -> VaultLock {
     try attempt("flock", "lock") { () throws(Errno) in
       let descriptor: Descriptor
+      try Self.refuseDevice("lock", in: folder)
       do throws(Errno) {
         descriptor = try System.open(
           "lock", in: folder, [.readWrite, .create, .noFollow, .nonBlocking])
@@ -137,10 +138,26 @@ package final class PosixDisk: Disk {
     !name.isEmpty && name != "." && name != ".." && !name.utf8.contains { $0 == 0x2f || $0 == 0 }
   }
 
+  /// A device may do something when it is opened, so that is not tried. open(2) refuses links and
+  /// folders; what takes the name in between is seen after it.
+  private static func refuseDevice(
+    _ name: String, in parent: borrowing Descriptor
+  ) throws(Errno) {
+    let found: FileStatus
+    do throws(Errno) { found = try System.status(of: name, in: parent) } catch {
+      guard error == .noSuchFile else { throw error }
+      return
+    }
+    guard found.isRegular || found.isDirectory || found.isLink else { throw .invalid }
+  }
+
   private func file(_ name: String, _ flags: OpenFlags) throws(Errno) -> any DiskFile {
     let place = try place(of: name)
+    if !flags.contains(.create) { try Self.refuseDevice(place.name, in: place.parent) }
     let descriptor = try System.open(place.name, in: place.parent, flags)
-    guard try System.status(of: descriptor).isRegular else { throw .invalid }
+    let status = try System.status(of: descriptor)
+    guard status.isRegular else { throw .invalid }
+    guard status.links <= 1 || !flags.contains(.readWrite) else { throw .tooManyLinks }
     return PosixFile(descriptor, name: name)
   }
 }

@@ -40,10 +40,29 @@ struct AnchorFile {
     }.joined() + ".anchor"
   }
 
-  /// The newest half that is true; nil if there is no anchor.
-  func read() -> (record: AnchorRecord, counter: UInt64)? {
-    guard let file = try? disk.open(name, writable: false) else { return nil }
-    return [0, 1].compactMap { half(in: file, $0) }.max { $0.counter < $1.counter }
+  enum Found {
+    case nothing
+    /// Neither half is true, or it is no file.
+    case damaged
+    case known(AnchorRecord, counter: UInt64)
+  }
+
+  /// The newest half that is true. Zeros alone are what a crash leaves before the first is written.
+  func read() -> Found {
+    let file: any DiskFile
+    do { file = try disk.open(name, writable: false) } catch {
+      return error.errno == .noSuchFile ? .nothing : .damaged
+    }
+    let halves = [0, 1].compactMap { half(in: file, $0) }
+    if let newest = halves.max(by: { $0.counter < $1.counter }) {
+      return .known(newest.record, counter: newest.counter)
+    }
+    let bytes = Buffer(count: 2 * Self.halfSize)
+    var span = bytes.mutableBytes(in: 0..<bytes.count)
+    guard (try? file.read(into: &span, at: 0)) != nil, bytes.isZero(0..<bytes.count) else {
+      return .damaged
+    }
+    return .nothing
   }
 
   private func half(in file: any DiskFile, _ index: UInt64) -> (
@@ -92,7 +111,8 @@ struct AnchorFile {
     tag.store(to: bytes, at: 32)
     let file: any DiskFile
     do { file = try disk.open(name, writable: true) } catch {
-      guard error.errno == .noSuchFile else { throw error }
+      guard error.errno == .noSuchFile || error.displaced != nil else { throw error }
+      if error.displaced != nil { try disk.remove(name) }
       file = try disk.create(name)
       try file.allocate(0..<UInt64(2 * Self.halfSize))
       try disk.syncFolder("")

@@ -25,7 +25,7 @@ package final class Containers: Sendable {
   }
 
   private struct OpenFiles {
-    var files: [Key: (file: any DiskFile, used: UInt64)] = [:]
+    var files: [Key: (file: any DiskFile, isWritable: Bool, used: UInt64)] = [:]
     var clock: UInt64 = 0
     var unsynced: Set<Key> = []
     /// Those that a sync under way has taken over from `unsynced`.
@@ -150,7 +150,8 @@ package final class Containers: Sendable {
           let size = try container(of: slots, copy: copy, create: false).size()
           smallest = min(smallest, size)
         } catch {
-          if error.errno == .noSuchFile { return slots }
+          // Whoever writes is told what is in the file's place; the other copy can be read.
+          if error.errno == .noSuchFile || error.displaced != nil { return slots }
           throw error
         }
       }
@@ -182,6 +183,7 @@ package final class Containers: Sendable {
     return start..<(start + UInt64(slots.count * Layout.chunkSize))
   }
 
+  /// `create` is for whoever writes.
   private func container(
     of slot: UInt32, copy: Int, create: Bool
   ) throws(DiskError) -> any DiskFile {
@@ -193,19 +195,19 @@ package final class Containers: Sendable {
   ) throws(DiskError) -> any DiskFile {
     try open.withLock { state throws(DiskError) in
       state.clock += 1
-      if let entry = state.files[key] {
+      if let entry = state.files[key], entry.isWritable || !create {
         state.files[key]?.used = state.clock
         if toChange { state.unsynced.insert(key) }
         return entry.file
       }
       if state.files.count >= Self.maximumOpen { Self.closeOldest(&state) }
       let name = Self.name(ofContainer: key.index, in: folders[key.copy])
+      var isWritable = true
       let file: any DiskFile
       do throws(DiskError) { file = try disk.open(name, writable: true) } catch {
-        if error.errno == .readOnly || error.errno == .accessDenied
-          || error.errno == .notPermitted
-        {
+        if !create, Self.isForReading(error.errno) {
           file = try disk.open(name, writable: false)
+          isWritable = false
         } else {
           guard create, error.errno == .noSuchFile else { throw error }
           file = try disk.create(name)
@@ -213,10 +215,15 @@ package final class Containers: Sendable {
           extent.withLock { extent in extent = extent.map { max($0, key.index + 1) } }
         }
       }
-      state.files[key] = (file, state.clock)
+      state.files[key] = (file, isWritable, state.clock)
       if toChange { state.unsynced.insert(key) }
       return file
     }
+  }
+
+  /// Whether a file that can't be opened for writing may still be read.
+  private static func isForReading(_ errno: Errno) -> Bool {
+    [.readOnly, .accessDenied, .notPermitted, .tooManyLinks].contains(errno)
   }
 
   /// An object with unsynced writes is never closed: its failure would go unseen.

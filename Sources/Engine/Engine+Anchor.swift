@@ -13,11 +13,14 @@ extension Engine {
       if !options.readOnly { warnings.append(.anchorUnwritable) }
       return
     }
-    guard let (known, counter) = anchor.read() else {
-      warnings.append(.firstUse)
-      return
+    let known: AnchorRecord
+    switch anchor.read() {
+    case .nothing: return warnings.append(.firstUse)
+    case .damaged: return warnings.append(.anchorDamaged)
+    case .known(let record, let counter):
+      known = record
+      chain.anchorCounter = counter
     }
-    chain.anchorCounter = counter
     do { try check(known, chain, store, options) } catch {
       switch error {
       case .older, .forked, .olderConfiguration:
@@ -30,14 +33,21 @@ extension Engine {
     }
   }
 
+  /// The root first: where a whole backup was put back, the older configuration belongs to it.
   private static func check(
     _ known: AnchorRecord, _ chain: Chain, _ store: PageStore, _ options: EngineOptions
   ) throws(EngineError) {
-    let root = chain.root
+    try check(known, chain, store)
     if known.configurationGeneration > options.configurationGeneration {
       throw .olderConfiguration(
         presented: options.configurationGeneration, known: known.configurationGeneration)
     }
+  }
+
+  private static func check(
+    _ known: AnchorRecord, _ chain: Chain, _ store: PageStore
+  ) throws(EngineError) {
+    let root = chain.root
     if root.session == known.session {
       if root.generation < known.generation {
         throw .older(presented: root.generation, known: known.generation)

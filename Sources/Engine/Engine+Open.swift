@@ -127,13 +127,20 @@ extension Engine {
     _ roots: RootFiles, _ chain: inout Chain, equal: Bool
   ) throws(EngineError) {
     let (older, newest) = (chain.olderCopy, 1 - chain.olderCopy)
+    var isDisplaced = false
     do {
       try roots.sync(newest)
       if equal { return try roots.sync(older) }
-    } catch { throw .disk(error) }
+    } catch {
+      guard error.displaced != nil else { throw .disk(error) }
+      isDisplaced = true
+    }
     guard let copy = try roots.read(newest) else { throw .damaged("both copies of the root") }
-    do { try roots.write(copy, to: older) } catch { throw .disk(error) }
-    chain.copyTags[older] = copy.tag
+    do {
+      try roots.write(copy, to: older)
+      if isDisplaced { try roots.write(copy, to: newest) }
+    } catch { throw .disk(error) }
+    chain.copyTags = [copy.tag, copy.tag]
   }
 
   private static func assemble(

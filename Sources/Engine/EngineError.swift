@@ -53,6 +53,8 @@ package struct EngineOptions: Sendable {
 package enum OpenWarning: Hashable, Sendable {
   /// No anchor was there: what was presented is trusted.
   case firstUse
+  /// Something is in the anchor's place that this machine did not write: as if none was there.
+  case anchorDamaged
   case anchorUnwritable
   case olderAccepted
   case recovered(frames: Int)

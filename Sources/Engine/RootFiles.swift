@@ -70,14 +70,20 @@ struct RootFiles {
   /// Writes one copy and syncs it.
   func write(_ copy: Copy, to index: Int) throws(DiskError) {
     let file = try file(index)
+    // What somebody hung on would make it a bad copy for ever.
+    if try file.size() > UInt64(Layout.rootSize) { try file.resize(UInt64(Layout.rootSize)) }
     try file.write(copy.sealed.bytes, at: 0)
     try file.sync()
   }
 
   private func file(_ index: Int) throws(DiskError) -> any DiskFile {
-    do { return try disk.open(Self.names[index], writable: true) } catch {
-      guard error.errno == .noSuchFile else { throw error }
-      let file = try disk.create(Self.names[index])
+    let name = Self.names[index]
+    do { return try disk.open(name, writable: true) } catch {
+      // A link or a pipe is no copy, and one file with two names is one copy: the other file, or
+      // the other name, has what counts.
+      guard error.errno == .noSuchFile || error.displaced != nil else { throw error }
+      if error.displaced != nil { try disk.remove(name) }
+      let file = try disk.create(name)
       try disk.syncFolder("")
       return file
     }

@@ -14,6 +14,8 @@ package final class SpaceReserve: Sendable {
   private struct State {
     var file: (any DiskFile)?
     var isWhole = false
+    /// Why the space can't be taken, other than that there is none.
+    var failure: DiskError?
   }
 
   private let disk: any Disk
@@ -40,12 +42,15 @@ package final class SpaceReserve: Sendable {
   package func restore() -> Bool {
     state.withLock { state in
       if state.isWhole { return true }
-      do {
-        let file = try state.file ?? open()
+      do throws(DiskError) {
+        let file: any DiskFile
+        if let known = state.file { file = known } else { file = try open() }
         state.file = file
         try file.allocate(0..<Self.bytes)
         state.isWhole = true
+        state.failure = nil
       } catch {
+        state.failure = error
         // What was allocated before the disk was full would be missing elsewhere.
         try? state.file?.resize(0)
       }
@@ -53,9 +58,17 @@ package final class SpaceReserve: Sendable {
     }
   }
 
+  /// Why files can't grow while the space is not there.
+  package var failure: EngineError {
+    if let failure = state.withLock({ $0.failure }), !failure.isFull { return .disk(failure) }
+    return .noSpace("the reserve is in use")
+  }
+
+  /// Its content means nothing: what is in its place goes.
   private func open() throws(DiskError) -> any DiskFile {
     do { return try disk.open(Self.name, writable: true) } catch {
-      guard error.errno == .noSuchFile else { throw error }
+      guard error.errno == .noSuchFile || error.displaced != nil else { throw error }
+      if error.displaced != nil { try disk.remove(Self.name) }
       return try disk.create(Self.name)
     }
   }

@@ -40,12 +40,15 @@ package struct FileStatus: Hashable, Sendable {
   package let inode: UInt64
   package let mode: UInt32
   package let user: UInt32
+  /// The names the file has.
+  package let links: UInt64
   package let size: UInt64
   /// In bytes.
   package let allocated: UInt64
 
   package var isRegular: Bool { mode & S_IFMT == S_IFREG }
   package var isDirectory: Bool { mode & S_IFMT == S_IFDIR }
+  package var isLink: Bool { mode & S_IFMT == S_IFLNK }
 }
 
 /// The system calls on files, each in one place; every one throws its errno.
@@ -202,6 +205,7 @@ extension FileStatus {
     inode = UInt64(status.st_ino)
     mode = status.st_mode
     user = status.st_uid
+    links = UInt64(status.st_nlink)
     size = UInt64(max(0, status.st_size))
     allocated = UInt64(max(0, status.st_blocks)) * 512
   }

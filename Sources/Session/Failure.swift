@@ -56,6 +56,10 @@ extension Failure {
       self.init(
         .damagedJournal, what,
         hint: (mayPass ? "try again first, the disk may do better; " : "") + ways)
+    case .displaced(let what):
+      self.init(
+        .damagedStore, "the vault is damaged: \(what)",
+        hint: "put it back from a backup; a copy made by `cp -r` has one name for each file")
     case .unsupported: self.init(.unsupported, "this vault was made by a newer coffre")
     case .older: self = .stale("this vault is older than what this machine has seen of it")
     case .forked: self = .stale("this vault has another history than the one this machine knows")

@@ -92,12 +92,10 @@ struct ConfigurationFiles {
       var span = page.mutableBytes(in: 0..<page.count)
       guard try file.read(into: &span, at: 0) == page.count else { return .damaged }
     } catch {
-      switch error.errno {
-      case .noSuchFile: return .missing
+      if error.errno == .noSuchFile { return .missing }
       // A medium that can't be read, or something else in the file's place.
-      case .ioError, .loop, .invalid, .noAddress: return .damaged
-      default: throw VaultError(error)
-      }
+      if error.errno == .ioError || error.displaced != nil { return .damaged }
+      throw VaultError(error)
     }
     return Self.decode(page)
   }
@@ -129,11 +127,11 @@ struct ConfigurationFiles {
   private func replace(_ name: String, _ page: Buffer) throws(DiskError) {
     let file: any DiskFile
     do throws(DiskError) { file = try disk.create(Configuration.newName) } catch {
-      // A killed change left it.
+      // A killed change left it, or somebody put it there: it is not written to.
       guard error.errno == .exists else { throw error }
-      file = try disk.open(Configuration.newName, writable: true)
+      try disk.remove(Configuration.newName)
+      file = try disk.create(Configuration.newName)
     }
-    try file.resize(UInt64(page.count))
     try file.write(page.bytes, at: 0)
     try file.sync()
     try disk.rename(Configuration.newName, to: name)

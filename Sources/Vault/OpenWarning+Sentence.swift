@@ -5,7 +5,10 @@ extension OpenWarning {
   var sentence: String {
     switch self {
     case .firstUse:
-      "this machine sees the vault for the first time; an older copy of it could not be told"
+      "this machine sees the vault for the first time and trusts what it sees; "
+        + "an older copy of it could not be told"
+    case .anchorDamaged:
+      "what this machine remembered of the vault is damaged; an older copy of it could not be told"
     case .anchorUnwritable:
       "the state folder cannot be written; an older copy of the vault will not be told"
     case .olderAccepted: "an older state of the vault was accepted"
@@ -24,7 +27,7 @@ extension OpenWarning {
   var isLasting: Bool {
     switch self {
     case .anchorUnwritable, .olderAccepted, .journalCut, .journalLossAccepted, .diskFull: true
-    case .firstUse, .recovered, .rootCopyHealed: false
+    case .firstUse, .anchorDamaged, .recovered, .rootCopyHealed: false
     }
   }
 }

@@ -26,6 +26,9 @@ package indirect enum VaultError: Error, Hashable, Sendable {
   /// The journal can't be replayed to its end. What is wrong with which object; and whether it may
   /// be another time, since it was the disk that failed.
   case damagedJournal(String, mayPass: Bool)
+  /// In an object's place there is something else, or the same file has another name too; the
+  /// string names the object.
+  case displaced(String)
   /// Made by a newer Coffre.
   case unsupported
   /// This machine has seen a newer state of the vault.
@@ -50,9 +53,14 @@ package indirect enum VaultError: Error, Hashable, Sendable {
 
 extension VaultError {
   init(_ error: DiskError) {
-    self =
-      error.errno.isFull
-      ? .noSpace : .system(error.errno, operation: error.operation)
+    if error.errno.isFull {
+      self = .noSpace
+    } else if let what = error.displaced {
+      self = .displaced(what)
+    } else {
+      let object = error.object.isEmpty ? "" : " " + error.object
+      self = .system(error.errno, operation: error.operation + object)
+    }
   }
 
   init(_ error: EngineError) {

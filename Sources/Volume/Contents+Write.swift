@@ -44,7 +44,7 @@ extension Volume {
       let size = node.state.withLock { $0.size } ?? record.size
       let end = offset + UInt64(span.byteCount)
       if !engine.reserve.isWhole, try grows(node, record, offset..<end, size: size) {
-        guard engine.reserve.restore() else { throw .noSpace("the reserve is in use") }
+        guard engine.reserve.restore() else { throw engine.reserve.failure }
       }
       try makeRoom(for: node, record, offset..<end, size: size)
       if offset > size { try clearTail(of: node, record, size) }

@@ -149,7 +149,7 @@ extension VolumeError {
     case .disk(let failure):
       switch failure.errno {
       case .noSpace, .overQuota, .noMemory: self = .system(failure.errno)
-      default: self = .system(.ioError)
+      default: self = failure.displaced.map { .damaged($0) } ?? .system(.ioError)
       }
     case .damaged(let what), .unsupported(let what): self = .damaged(what)
     case .journalDamaged(let gap): self = .damaged(gap.object)

@@ -37,6 +37,31 @@ import Testing
     #expect(disk.openFailure("object", writable: true) == .isDirectory)
   }
 
+  /// Two objects in one file would overwrite each other, or a backup made of links.
+  @Test func aFileWithASecondNameIsReadAndNotWrittenTo() throws {
+    let (folder, disk) = try make()
+    try disk.create("object").put([1], at: 0)
+    #expect(unsafe link(folder.path("object"), folder.path("second")) == 0)
+    #expect(disk.openFailure("object", writable: true) == .tooManyLinks)
+    #expect(try disk.open("object", writable: false).get(9, at: 0) == [1])
+    try disk.remove("second")
+    try disk.open("object", writable: true).put([2], at: 0)
+  }
+
+  @Test func whatIsInAnObjectsPlaceIsNamed() throws {
+    let (folder, disk) = try make()
+    try disk.createFolder("data")
+    #expect(unsafe symlink("elsewhere", folder.path("data/link")) == 0)
+    let error = #expect(throws: DiskError.self) {
+      _ = try disk.open("data/link", writable: false)
+    }
+    #expect(error?.displaced == "data/link (a symbolic link is in its place)")
+    // Nothing there is another matter, and so is a full disk.
+    let missing = #expect(throws: DiskError.self) { _ = try disk.open("gone", writable: false) }
+    #expect(missing?.displaced == nil)
+    #expect(DiskError(errno: .invalid, operation: "pwrite", object: "x").displaced == nil)
+  }
+
   @Test func aFolderThatIsALinkIsRefused() throws {
     let (folder, disk) = try make()
     let elsewhere = ScratchDirectory()
