@@ -35,7 +35,7 @@ struct InterruptionTests {
         "$COFFRE" lock new
         test ! -e new/coffre.init
         rm -r new
-        number=$((number + 13))
+        number=$((number + 22))
       done
       test $number -gt 40
       """, in: vault.scratch)
@@ -64,7 +64,7 @@ struct InterruptionTests {
           kept=$((kept + 1))
         fi
         "$COFFRE" lock new
-        number=$((number + 14))
+        number=$((number + 20))
       done
       # The loop ended with a change that nobody killed.
       "$COFFRE" mount new mount --password-file another

@@ -24,7 +24,7 @@ struct SourceTests {
       "$COFFRE" mount new mount --password-command 'cat password'
       "$COFFRE" lock new
       status=0
-      "$COFFRE" mount new mount --password-fd 9 2> errors || status=$?
+      "$COFFRE" mount new mount --password-fd 9 9<&- 2> errors || status=$?
       test $status = 16 && grep -q 'descriptor 9' errors
       """)
   }
