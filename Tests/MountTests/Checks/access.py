@@ -263,6 +263,20 @@ def root_check_a_change_takes_capabilities_away():
     assert not kept, kept
 
 
+def root_check_a_copy_onto_a_file_clears_set_user():
+    def copy():
+        source, target = os.open("g", os.O_RDONLY), os.open("f", os.O_WRONLY)
+        assert os.copy_file_range(source, target, 5000) == 5000
+
+    put("g", b"y" * 5000)
+    owned("f", 0o6777)
+    may(1001, copy)
+    assert stat.S_IMODE(os.stat("f").st_mode) == 0o777, oct(os.stat("f").st_mode)
+    assert get("f") == b"y" * 5000
+    os.unlink("g")
+    os.unlink("f")
+
+
 def root_check_device_nodes_are_stored():
     for name, kind, device in (
             ("null", stat.S_IFCHR, (1, 3)), ("disk", stat.S_IFBLK, (259, 65537)),
