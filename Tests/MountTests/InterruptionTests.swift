@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// `init` and `passwd` that are killed: at each of their changes of a file, of which some are tried.
+/// `init` and `passwd` that are killed at a change of a file that they make; some are tried.
 @Suite(
   .serialized, .enabled(if: Command.canMount, "no /dev/fuse, fusermount3 or built command"),
   .enabled(if: Command.has("cc"), "no C compiler"))

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// What others get wrong, each as a named check: Tests/MountTests/Checks has files of them, with one
-/// function for each.
+/// What others get wrong, each as a named check: Tests/MountTests/Checks has files of them, by
+/// subject, with one function for each.
 @Suite(.serialized, .enabled(if: Command.canMount && Command.has("python3")))
 struct PosixTests {
   static let files = ["posix", "opening", "content", "sharing", "listing"]

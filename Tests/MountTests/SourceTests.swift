@@ -73,7 +73,7 @@ struct SourceTests {
       look() {
         for process in /proc/[0-9]*; do
           for file in cmdline environ; do
-            if grep -qaF -f secret $process/$file 2>/dev/null; then echo "in $process/$file"; exit 1; fi
+            ! grep -qaF -f secret $process/$file 2>/dev/null || { echo "in $process"; exit 1; }
           done
         done
       }
