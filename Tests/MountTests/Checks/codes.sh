@@ -125,7 +125,10 @@ expect 7 mount copy mount $with
 expect 7 init copy $with
 expect 7 info copy
 damaged
-for name in copy/root.*; do head -c "$(stat -c %s "$name")" /dev/zero > zeros; cp zeros "$name"; done
+for name in copy/root.*; do
+  head -c "$(stat -c %s "$name")" /dev/zero > zeros
+  cp zeros "$name"
+done
 expect 5 mount copy mount $with
 damaged
 rm copy/root.*

@@ -1,4 +1,7 @@
-"""configuration.py CHANGE FILE...: changes a configuration as CHANGE says, its checksum made good."""
+"""configuration.py CHANGE FILE...: changes a configuration as CHANGE says.
+
+Where only a value is changed, the checksum is made good.
+"""
 import hashlib
 import struct
 import sys
@@ -16,8 +19,6 @@ def changed(page, change):
         page[52:56] = struct.pack("<I", 0xFFFFFF)
     elif change == "less":
         page[44:56] = struct.pack("<III", 8, 1, 1)
-    elif change == "salt":
-        page[64 + 16] ^= 1
     elif change == "short":
         return page[:4095]
     elif change == "long":

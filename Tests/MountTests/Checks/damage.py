@@ -23,7 +23,8 @@ def memory():
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 
 
-for change in ("memory", "passes", "lanes", "less", "short", "long", "huge", "zeros", "empty", "bit"):
+changes = ["memory", "passes", "lanes", "less", "short", "long", "huge", "zeros", "empty", "bit"]
+for change in changes:
     for name in copies:
         shutil.copy(os.path.join(vault, name), name)
     paths = [os.path.join(vault, name) for name in copies]

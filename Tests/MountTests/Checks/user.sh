@@ -32,7 +32,7 @@ chmod 755 "$coffre" .
 install -d -o nobody -g nogroup -m 755 home home/mount
 install -d -o nobody -g nogroup -m 700 home/run home/state
 install -o nobody -m 600 password home/password
-trap 'as nobody "$coffre" lock home/mount 2>/dev/null || umount -l home/mount 2>/dev/null || true' EXIT
+trap '{ as nobody "$coffre" lock home/mount || umount -l home/mount || true; } 2>/dev/null' EXIT
 
 as nobody "$coffre" init home/vault --password-file home/password
 open
