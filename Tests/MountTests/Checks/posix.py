@@ -1,8 +1,4 @@
-"""Checks of POSIX behaviour: `posix.py NAME` runs one, in a folder of its own below the current.
-
-Each leaves nothing behind. Those called `root_check_` make files of several users, so only root
-runs them, where other users can get at the filesystem.
-"""
+"""Checks of POSIX behaviour in general; see checking.py."""
 import ctypes
 import errno
 import fcntl
@@ -12,52 +8,8 @@ import stat
 import struct
 import subprocess
 import sys
-import tempfile
-import traceback
 
-libc = ctypes.CDLL(None, use_errno=True)
-libc.fallocate.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_long, ctypes.c_long]
-
-
-def fails_with(number, call, *arguments):
-    try:
-        call(*arguments)
-    except OSError as failure:
-        assert failure.errno == number, failure
-        return
-    raise AssertionError("no error")
-
-
-def as_user(call, *arguments, user=65534, group=65534, groups=()):
-    """Calls something in a process of another user."""
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            os.setgroups(groups)
-            os.setresgid(group, group, group)
-            os.setresuid(user, user, user)
-            call(*arguments)
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-def put(name, data):
-    with open(name, "wb") as file:
-        file.write(data)
-
-
-def get(name):
-    with open(name, "rb") as file:
-        return file.read()
-
-
-def make(name, flags=os.O_RDWR, mode=0o644):
-    return os.open(name, os.O_CREAT | flags, mode)
+from checking import as_user, fails_with, get, libc, make, put, run
 
 
 def check_sparse_tebibyte():
@@ -490,12 +442,4 @@ def check_hard_links_to_open_file():
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory(dir=".") as folder:
-        os.chmod(folder, 0o777)
-        os.chdir(folder)
-        try:
-            globals()[sys.argv[1]]()
-        finally:
-            left = os.listdir(b".")
-            os.chdir("..")
-    assert left == [], left
+    run(globals())
