@@ -51,8 +51,8 @@ enum Capabilities {
     for capability in refused { connection.want &= ~UInt32(capability) }
     connection.max_write = UInt32(largestRequest)
     // Read-ahead and write-back in flight: 12, the default, starves two readers of large files.
-    connection.max_background = options.maxBackground
-    connection.congestion_threshold = options.maxBackground / 4 * 3
+    connection.max_background = 64
+    connection.congestion_threshold = 48
     // libfuse refuses to start where this differs from the option it has read itself.
     if let largest = options.largestRead { connection.max_read = largest }
     connection.time_gran = 1

@@ -7,7 +7,7 @@ internal import Volume
 extension Bridge {
   func open(_ inode: InodeNumber, _ flags: Int32, _ caller: Caller, _ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.open)
+      try admit(.start)
       try volume.open(inode, truncate: flags & O_TRUNC != 0)
       if flags & O_TRUNC != 0 { try clearSetID(inode, caller, reply) }
       let handle = Handle(flags: flags)
@@ -72,7 +72,7 @@ extension Bridge {
 
   func fsync(_ inode: InodeNumber, dataOnly: Bool, _ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.write)
+      try admit(.writeBack)
       try volume.sync(inode, dataOnly: dataOnly)
       reply.done()
     } catch {

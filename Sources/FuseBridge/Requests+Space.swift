@@ -7,7 +7,7 @@ extension Bridge {
   /// Not activity: desktops and `df` ask again and again.
   func statfs(_ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.write, isActivity: false)
+      try admit(.start, isActivity: false)
       reply.space(try volume.space())
     } catch {
       reply.error(error.errno)
@@ -22,7 +22,7 @@ extension Bridge {
     _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
-      try admit(.write)
+      try admit(.start)
       guard let mode = AllocationMode(flags: mode) else { throw .system(.notSupported) }
       let start = try UInt64(offset: offset)
       let (end, overflow) = start.addingReportingOverflow(try UInt64(offset: count))
@@ -48,7 +48,7 @@ extension Bridge {
     _ inode: InodeNumber, from offset: off_t, _ whence: Int32, _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
-      try admit(.read)
+      try admit(.start)
       guard offset >= 0 else { throw .system(.noAddress) }
       let start = try UInt64(offset: offset)
       guard let target = SeekTarget(rawValue: whence) else { throw .system(.invalid) }

@@ -63,8 +63,9 @@ final class Worker {
       if isAdmitted {
         isAdmitted = false
         bridge.end()
+        // One that was refused moves nothing.
+        bridge.activity.answered()
       }
-      bridge.activity.answered()
       if isInit { started(bridge.isAgreed.load(ordering: .relaxed)) }
     }
   }

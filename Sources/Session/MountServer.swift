@@ -22,7 +22,7 @@ package enum MountServer {
       try watch(mount)
       try server.start()
     } catch {
-      mount.abandon()
+      mount.discard()
       throw error
     }
     let notices = vault.notices + Warnings.now
@@ -32,7 +32,7 @@ package enum MountServer {
     }
     try mount.run {
       guard !onReady(notices) else { return }
-      _ = try? Thread.start("coffre-lock") { _ = mount.lock() }
+      _ = try? Thread.start("coffre-lock") { mount.lock() }
     }
     if let failure = mount.failure { throw failure }
   }
@@ -55,7 +55,7 @@ package enum MountServer {
       try Thread.start("coffre-signals") {
         while true {
           _ = System.waitForSignal()
-          _ = mount.lock()
+          mount.lock()
         }
       }
       guard let seconds = mount.settings.lockAfter else { return }
@@ -112,7 +112,7 @@ struct IdleLock {
         mount.session.dropCaches()
         idle.noteDrop(silence: last, at: Clock.boottime)
       case .lock:
-        if mount.lock() { return }
+        return mount.lock()
       }
     }
   }

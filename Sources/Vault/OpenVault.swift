@@ -27,6 +27,9 @@ package final class OpenVault: Sendable {
     self.lock = Lock(lock)
   }
 
+  /// How many calls of the vault's disk have come to their end; rises only.
+  package var finishedCalls: Int { vault.disk.finishedCalls }
+
   /// What a person should be told, as sentences.
   package var notices: [String] {
     volume.warnings.map { warning in
