@@ -28,9 +28,15 @@ extension Bridge {
       let (end, overflow) = start.addingReportingOverflow(try UInt64(offset: count))
       guard !overflow, end <= UInt64(off_t.max) else { throw .system(.fileTooLarge) }
       let clearsSetID = caller.user != 0
-      defer { if clearsSetID { kernel.invalidateAttributes(inode) } }
-      try volume.allocate(inode, start..<end, mode, clearsSetID: clearsSetID)
-      if clearsSetID { try clearSetGroup(inode, caller, reply) }
+      do throws(VolumeError) {
+        try volume.allocate(inode, start..<end, mode, clearsSetID: clearsSetID)
+        if clearsSetID { try clearSetGroup(inode, caller, reply) }
+      } catch {
+        if clearsSetID { kernel.invalidateAttributes(inode) }
+        throw error
+      }
+      // Before the answer: the program may run the file right after it.
+      if clearsSetID { kernel.invalidateAttributes(inode) }
       reply.done()
     } catch {
       reply.error(error.errno)
