@@ -12,7 +12,7 @@ final class Bridge: Sendable {
   let options: MountOptions
   let known = KnownInodes()
   let kernel = Kernel()
-  let activity = Activity()
+  let activity: Activity
   let notifier: Notifier
   /// How much is still served; rises only. The raw value of a `Stage`.
   private let stageNumber = Atomic<Int>(Stage.serving.rawValue)
@@ -33,6 +33,7 @@ final class Bridge: Sendable {
   init(volume: Volume, options: MountOptions) {
     self.volume = volume
     self.options = options
+    activity = Activity(limit: options.idleLimit)
     notifier = Notifier(kernel: kernel)
   }
 
@@ -71,7 +72,8 @@ final class Bridge: Sendable {
     stageNumber.store(stage.rawValue, ordering: .sequentiallyConsistent)
   }
 
-  /// Lets a request in, or throws `locked`. Counts it as activity of a person's program.
+  /// Lets a request in, or throws `locked`. Counts it as activity of a person's program, until its
+  /// worker is done with it.
   ///
   /// It is under way from before the stage is read: either it sees that a stage was entered, or
   /// whoever entered the stage sees it.
@@ -82,7 +84,11 @@ final class Bridge: Sendable {
       throw .locked
     }
     Worker.current.isAdmitted = true
-    if isActivity { activity.note() }
+    if isActivity {
+      Worker.current.isActive = activity.begin()
+      // Nobody was there for too long: the lock is on its way, and whoever comes now comes late.
+      guard Worker.current.isActive || kind != .start else { throw .locked }
+    }
     if kind == .writeBack { writeBacks.wrappingAdd(1, ordering: .relaxed) }
   }
 

@@ -14,6 +14,8 @@ package struct MountOptions: Sendable {
   /// For how long nothing may move while the mount is locked before it counts as hanging, in
   /// seconds: longer than a slow disk takes for one sync, shorter than a shutdown waits.
   package var patience = 60.0
+  /// Without use for so many nanoseconds, the mount takes no request any more; nil for never.
+  package var idleLimit: UInt64?
   /// How many calls of the lower filesystem have come to their end.
   package var lowerCalls: @Sendable () -> Int = { 0 }
 

@@ -84,7 +84,9 @@ extension MountSession {
     let names = Lock<[[UInt8]]>([])
     bridge.enter(.refusingStarts)
     let drop = Step("coffre-drop") { [self] in
-      // It walks a file that may have grown before it all the time; now it comes to an end.
+      // Before anything that waits: the kernel asks for them again before the next write(2).
+      for inode in bridge.known.all { bridge.kernel.invalidateAttributes(inode) }
+      // It walks a file that has grown before it all the time; now it comes to an end.
       while !flush.wait(nanoseconds: 1_000_000_000) { if isCut { return } }
       dropUntilClean()
       let found = namesInRoot()
@@ -100,13 +102,21 @@ extension MountSession {
     waitForRequests()
   }
 
-  /// Drops every page until a whole round has not made the kernel write anything back: one that was
-  /// dirtied again meanwhile, by a write(2) under way or through a mapping, stays where it is.
+  /// Drops every page until that makes the kernel write nothing back any more: a page that was
+  /// dirtied again meanwhile stays where it is.
+  ///
+  /// A write(2) that was let in goes on, page by page, and sleeps up to 200 ms between two of them
+  /// where it is too fast for the disk (MAX_PAUSE in mm/page-writeback.c). So as long as files are
+  /// open for writing, nothing counts but half a second of quiet.
   private func dropUntilClean() {
-    for _ in 1...64 {
+    var quiet = 0
+    for _ in 1...600 where !isCut {
       let before = bridge.writeBacks.load(ordering: .sequentiallyConsistent)
       dropCaches()
-      if bridge.writeBacks.load(ordering: .sequentiallyConsistent) == before || isCut { return }
+      let after = bridge.writeBacks.load(ordering: .sequentiallyConsistent)
+      quiet = after == before ? quiet + 1 : 0
+      if quiet > (bridge.known.haveWriters ? 5 : 0) { return }
+      usleep(100_000)
     }
   }
 

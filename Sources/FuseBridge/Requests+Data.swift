@@ -45,9 +45,7 @@ extension Bridge {
     } catch {
       if isWriteback {
         noteWriteBackFailure(error.errno)
-        if error.errno.isFull {
-          known.refuse(inode, error.errno)
-        }
+        known.refuse(inode, error.errno)
       }
       reply.error(error.errno)
       let start = UInt64(max(offset, 0))

@@ -12,15 +12,13 @@ extension Bridge {
   func opendir(_ reply: consuming Reply) {
     do throws(VolumeError) {
       try admit(.start)
-      activity.opened()
-      if !reply.opened(Handle(isWritable: false)) { activity.closed() }
+      _ = reply.opened(Handle(isWritable: false))
     } catch {
       reply.error(error.errno)
     }
   }
 
   func releasedir(_ reply: consuming Reply) {
-    activity.closed()
     reply.done()
   }
 

@@ -39,14 +39,12 @@ extension Bridge {
   }
 
   func opened(_ inode: InodeNumber, _ handle: Handle) {
-    activity.opened()
     if handle.isWritable { known.addWriter(inode) }
   }
 
   func closed(_ inode: InodeNumber, _ handle: Handle) {
     if handle.isWritable { known.removeWriter(inode) }
     volume.release(inode)
-    activity.closed()
   }
 
   /// close(2) of one descriptor of a handle: the place where an application hears of a late error.

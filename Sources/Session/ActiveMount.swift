@@ -28,6 +28,8 @@ final class ActiveMount: Sendable {
     var options = MountOptions()
     options.readOnly = settings.readOnly
     options.allowOther = settings.allowOther
+    options.patience = settings.patience
+    options.idleLimit = settings.lockAfter.map { $0 * 1_000_000_000 }
     options.lowerCalls = { vault.finishedCalls }
     for option in settings.extra {
       switch option {
