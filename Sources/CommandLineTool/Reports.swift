@@ -17,15 +17,19 @@ enum StatusCommand {
   }
 
   private static func list(_ mounts: [MountStatus]) {
-    for mount in mounts {
-      Output.line("\(mount.vault) on \(mount.mountPoint)\(mount.readOnly ? ", read-only" : "")")
-      let mounted = UInt64(max(0, Clock.realtime.seconds - mount.since))
-      let after = mount.lockAfter.map { "after \(Duration.text($0))" } ?? "never"
-      Output.line(
-        "  mounted for \(rough(mounted)), unused for \(rough(mount.idle)), locks itself \(after)")
-      let healed = mount.healedCopies == 0 ? "" : ", \(mount.healedCopies) damaged copies made good"
-      Output.line("  root generation \(mount.generation), process \(mount.process)\(healed)")
-    }
+    mounts.flatMap(lines).forEach(Output.line)
+  }
+
+  static func lines(_ mount: MountStatus) -> [String] {
+    let (age, overflow) = Clock.realtime.seconds.subtractingReportingOverflow(mount.since)
+    let mounted = overflow ? 0 : UInt64(max(0, age))
+    let after = mount.lockAfter.map { "after \(Duration.text($0))" } ?? "never"
+    let healed = mount.healedCopies == 0 ? "" : ", \(mount.healedCopies) damaged copies made good"
+    return [
+      "\(mount.vault) on \(mount.mountPoint)\(mount.readOnly ? ", read-only" : "")",
+      "  mounted for \(rough(mounted)), unused for \(rough(mount.idle)), locks itself \(after)",
+      "  root generation \(mount.generation), process \(mount.process)\(healed)",
+    ] + mount.problems.map { "  problem: \($0)" }
   }
 
   private static func rough(_ seconds: UInt64) -> String {
@@ -37,15 +41,16 @@ enum StatusCommand {
     }
   }
 
-  private static func json(_ mount: MountStatus) -> JSON {
+  static func json(_ mount: MountStatus) -> JSON {
     .object([
       ("vault", .string(mount.vault)), ("mountPoint", .string(mount.mountPoint)),
       ("id", .string(mount.identifier)), ("since", .number(mount.since)),
-      ("idleSeconds", .number(Int64(mount.idle))),
-      ("lockAfterSeconds", mount.lockAfter.map { .number(Int64($0)) } ?? .null),
-      ("readOnly", .bool(mount.readOnly)), ("generation", .number(Int64(mount.generation))),
+      ("idleSeconds", .unsigned(mount.idle)),
+      ("lockAfterSeconds", mount.lockAfter.map { .unsigned($0) } ?? .null),
+      ("readOnly", .bool(mount.readOnly)), ("generation", .unsigned(mount.generation)),
       ("healedCopies", .number(Int64(mount.healedCopies))),
       ("process", .number(Int64(mount.process))),
+      ("problems", .array(mount.problems.map { .string($0) })),
     ])
   }
 }
@@ -85,7 +90,7 @@ enum InfoCommand {
       ("formatVersion", .number(Int64(information.formatVersion))),
       ("usedKeySlots", .number(Int64(information.usedSlots))),
       ("keySlots", .number(Int64(information.slots))),
-      ("configurationGeneration", .number(Int64(information.generation))),
+      ("configurationGeneration", .unsigned(information.generation)),
       ("configurationCopiesDiffer", .bool(information.copiesDiffer)),
       ("mountPoints", .array(mounted.map { .string($0) })),
     ])
@@ -97,6 +102,7 @@ enum JSON {
   case null
   case bool(Bool)
   case number(Int64)
+  case unsigned(UInt64)
   case string(String)
   case array([JSON])
   case object([(String, JSON)])
@@ -106,6 +112,7 @@ enum JSON {
     case .null: "null"
     case .bool(let value): value ? "true" : "false"
     case .number(let value): String(value)
+    case .unsigned(let value): String(value)
     case .string(let value): Self.quoted(value)
     case .array(let values): "[" + values.map(\.text).joined(separator: ", ") + "]"
     case .object(let members):

@@ -10,6 +10,7 @@ final class ActiveMount: Sendable {
   let session: MountSession
   let settings: MountSettings
   private let since = Clock.realtime.seconds
+  private let folder: String
   private let ending = Monitor(Ending())
 
   private struct Ending {
@@ -25,6 +26,7 @@ final class ActiveMount: Sendable {
   init(_ vault: OpenVault, _ settings: MountSettings) throws(Failure) {
     self.vault = vault
     self.settings = settings
+    folder = (try? System.status(at: settings.vault).identity) ?? ""
     var options = MountOptions()
     options.readOnly = settings.readOnly
     options.allowOther = settings.allowOther
@@ -147,11 +149,11 @@ final class ActiveMount: Sendable {
   var status: MountStatus {
     let statistics = vault.volume.statistics
     return MountStatus(
-      vault: settings.vault, mountPoint: settings.mountPoint,
+      vault: settings.vault, folder: folder, mountPoint: settings.mountPoint,
       identifier: vault.information.identifier, since: since, idle: idle / 1_000_000_000,
       lockAfter: settings.lockAfter, readOnly: vault.volume.isReadOnly,
       generation: statistics.generation, healedCopies: statistics.healedCopies,
-      process: System.processNumber)
+      process: System.processNumber, problems: vault.problems)
   }
 }
 

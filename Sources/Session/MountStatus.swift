@@ -1,6 +1,10 @@
+import POSIX
+
 /// What `coffre status` tells of one mount.
 package struct MountStatus: Hashable, Sendable {
   package let vault: String
+  /// Which folder that is, wherever it was moved to since: device and inode.
+  package let folder: String
   package let mountPoint: String
   /// The vault's id.
   package let identifier: String
@@ -14,6 +18,8 @@ package struct MountStatus: Hashable, Sendable {
   package let generation: UInt64
   package let healedCopies: Int
   package let process: Int32
+  /// What is wrong, as sentences.
+  package let problems: [String]
 }
 
 extension MountStatus {
@@ -21,10 +27,11 @@ extension MountStatus {
     var message = Message(
       "mount",
       [
-        "vault": vault, "mountpoint": mountPoint, "id": identifier, "since": String(since),
+        "vault": vault, "mountpoint": mountPoint, "folder": folder, "id": identifier,
+        "since": String(since),
         "idle": String(idle), "read-only": readOnly ? "yes" : "no",
         "generation": String(generation), "healed": String(healedCopies),
-        "process": String(process),
+        "process": String(process), "problems": problems.joined(separator: "\n"),
       ])
     message["lock-after"] = lockAfter.map { String($0) }
     return message
@@ -40,6 +47,7 @@ extension MountStatus {
       let process = message["process"].flatMap({ Int32($0) })
     else { return nil }
     self.vault = vault
+    folder = message["folder"] ?? ""
     self.mountPoint = mountPoint
     self.identifier = identifier
     self.since = since
@@ -49,5 +57,11 @@ extension MountStatus {
     self.generation = generation
     healedCopies = healed
     self.process = process
+    problems = (message["problems"] ?? "").parts(between: "\n")
   }
+}
+
+extension FileStatus {
+  /// One folder, by whatever path.
+  var identity: String { "\(device):\(inode)" }
 }

@@ -16,7 +16,7 @@ package final class OpenVault: Sendable {
   /// vault is not closed in the midst of it.
   private let isClosed = Lock(false)
 
-  fileprivate init(
+  init(
     _ vault: Vault, _ information: VaultInformation, _ volume: Volume, isReadOnly: Bool,
     lock: VaultLock
   ) {
@@ -29,6 +29,15 @@ package final class OpenVault: Sendable {
 
   /// How many calls of the vault's disk have come to their end; rises only.
   package var finishedCalls: Int { vault.disk.finishedCalls }
+
+  /// What is wrong with the vault while it is mounted, as sentences.
+  package var problems: [String] {
+    var problems = volume.statistics.failure.map { ["no change is taken any more: \($0)"] } ?? []
+    if !isReadOnly, volume.warnings.contains(.anchorUnwritable) {
+      problems.append(OpenWarning.anchorUnwritable.sentence)
+    }
+    return problems
+  }
 
   /// What a person should be told, as sentences.
   package var notices: [String] {
@@ -44,7 +53,7 @@ package final class OpenVault: Sendable {
   package func changePassword(
     old: borrowing SecretBytes, new: borrowing SecretBytes
   ) throws(VaultError) {
-    guard !isReadOnly else { throw .readOnly }
+    guard !isReadOnly else { throw .readOnly("the vault is mounted read-only") }
     try isClosed.withLock { (isClosed) throws(VaultError) in
       guard !isClosed else { throw .locked }
       let generation = try vault.configuration.changePassword(old: old, new: new)
@@ -81,6 +90,8 @@ extension Vault {
     // A change of the password that was killed before root and anchor heard of it.
     if !options.readOnly && generation > 1 {
       do throws(EngineError) { try volume.noteConfiguration(generation: generation) } catch {
+        // Its threads would go on to write, beside whoever gets the lock next.
+        try? volume.close()
         throw VaultError(error)
       }
     }

@@ -35,7 +35,7 @@ package final class Volume: Sendable {
   package var statistics: VolumeStatistics {
     VolumeStatistics(
       generation: engine.generation, healedCopies: engine.healedCopies,
-      anchorUnwritable: engine.anchorFailed)
+      failure: engine.failure)
   }
 
   /// Makes a new empty volume in an empty vault folder, with `owner`'s root directory.
@@ -114,12 +114,13 @@ package final class Volume: Sendable {
   }
 }
 
-/// Figures for `status` and `info`.
+/// Figures for `status`, to be had without waiting for the disk.
 package struct VolumeStatistics: Hashable, Sendable {
   package let generation: UInt64
   /// Metadata copies found bad and rewritten since the mount.
   package let healedCopies: Int
-  package let anchorUnwritable: Bool
+  /// Why the volume was turned read-only, as a sentence; nil if it was not.
+  package let failure: String?
 }
 
 extension VolumeError {

@@ -30,8 +30,10 @@ import Testing
 
   @Test func statusArrivesWhole() {
     let status = MountStatus(
-      vault: "/v v", mountPoint: "/m", identifier: "00ff", since: 1_700_000_000, idle: 3,
-      lockAfter: 900, readOnly: false, generation: 12, healedCopies: 1, process: 77)
+      vault: "/v v", folder: "1:2", mountPoint: "/m", identifier: "00ff", since: 1_700_000_000,
+      idle: 3,
+      lockAfter: 900, readOnly: false, generation: 12, healedCopies: 1, process: 77,
+      problems: ["one: 50 %", "two"])
     #expect(MountStatus(status.message) == status)
   }
 
