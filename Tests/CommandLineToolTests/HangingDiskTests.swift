@@ -8,16 +8,21 @@ import Volume
 
 /// A lock while the vault's disk is slow, hangs, or a program writes all the time. Real mounts,
 /// served by this process, whose disk the test holds.
-@Suite(.serialized, .enabled(if: LocalMount.canMount, "no /dev/fuse or fusermount3"))
+@Suite(
+  .serialized, .enabled(if: LocalMount.canMount, "no /dev/fuse or fusermount3"),
+  .enabled(if: System.fileExists("/usr/bin/python3")))
 struct HangingDiskTests {
   /// Leaves some pages with the kernel, too few to be written back at once, in a file that stays
-  /// open for long.
-  private static let holder = """
-    exec 3> "$mount/file"
-    head -c 40000 /dev/urandom >&3
-    : > written
-    while ! test -e ended; do sleep 0.05; done
-    """
+  /// open for long. By one descriptor, since the end of each writes back.
+  private static let holder = #"""
+    exec /usr/bin/python3 -c '
+    import os, sys, time
+    file = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
+    os.write(file, os.urandom(40000))
+    open("written", "w").close()
+    while not os.path.exists("ended"): time.sleep(0.05)
+    ' "$mount/file"
+    """#
 
   private func options(patience: Double, calls: @escaping @Sendable () -> Int = { 0 })
     -> MountOptions
