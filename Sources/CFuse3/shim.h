@@ -12,19 +12,14 @@
 #include <linux/fuse.h>
 #include <malloc.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 // Behind _GNU_SOURCE in glibc, which Swift's importer does not set. syncfs(2).
 extern int syncfs(int descriptor);
-
-static inline unsigned coffre_fuse_minor(dev_t device) { return minor(device); }
 
 // MARK: session
 
@@ -158,41 +153,4 @@ static inline void coffre_fuse_accept_wake_signal(void) {
   sigemptyset(&set);
   sigaddset(&set, COFFRE_FUSE_WAKE_SIGNAL);
   pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-}
-
-// MARK: unmounting
-
-// Runs the set-uid helper, quietly and without our signal mask. 0, or an error number.
-// From fixed places only: a program that becomes root is not looked up in PATH.
-static inline int coffre_fuse_run_fusermount(const char *mount_point, int lazily) {
-  static const char *const places[] = {
-      "/usr/bin/fusermount3", "/bin/fusermount3", "/usr/local/bin/fusermount3"};
-  char *arguments[] = {(char *)"fusermount3", (char *)"-u", (char *)"-q", (char *)"--",
-                       (char *)mount_point, NULL, NULL};
-  if (lazily) {
-    arguments[3] = (char *)"-z", arguments[4] = (char *)"--";
-    arguments[5] = (char *)mount_point;
-  }
-  char *environment[] = {NULL};
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  int failure = ENOENT;
-  pid_t child = 0;
-  for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && failure == ENOENT; i++)
-    failure = posix_spawn(&child, places[i], &actions, &attributes, arguments, environment);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (failure) return failure;
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) return errno;
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : EBUSY;
 }
