@@ -70,10 +70,14 @@ extension MountSession {
   /// Waits for a step of the end as long as anything moves. False, with the step left behind, once
   /// nothing has for `patience`: it waits for the lower filesystem then.
   package func wait(for step: Step) -> Bool {
-    // Where it hung before, a little time is left for it to come back.
-    progress.wait(patience: patience, grace: isCut ? patience / 6 : patience) {
-      step.wait(nanoseconds: $0)
-    }
+    waits { step.wait(nanoseconds: $0) }
+  }
+
+  /// Where it hung before, a little time is left for it to come back.
+  private func waits(until isDone: (UInt64) -> Bool) -> Bool {
+    isCut
+      ? progress.wait(patience: patience / 6, grace: patience / 12, until: isDone)
+      : progress.wait(patience: patience, grace: patience, until: isDone)
   }
 
   func unmount(lazily: Bool) { Unmount.run(device, lazily: lazily) }
@@ -125,7 +129,7 @@ extension MountSession {
   ///
   /// One that is stuck for longer finds the volume closed.
   private func waitForRequests() {
-    _ = progress.wait(patience: patience) { _ in
+    _ = waits { _ in
       guard bridge.hasRequestsUnderWay else { return true }
       usleep(1000)
       return false

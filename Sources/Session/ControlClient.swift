@@ -86,9 +86,14 @@ package enum ControlClient {
 
   static func lock(_ found: Found, patience: Int32) throws(Failure) {
     guard let connection = try reconnect(found, patience) else { return }
-    // Also after a failure: the vault is locked all the same, and its process about to go.
-    defer { connection.waitForEnd() }
-    try ask(connection, Message("lock"))
+    do throws(Errno) { try connection.send(Message("lock")) } catch {
+      throw Failure(error, doing: "control socket")
+    }
+    let reply = connection.receive(patience: nil)
+    // Also after a failure: the vault is locked all the same, and its process about to go, unless
+    // its disk holds it.
+    if reply?["process"] != "stays" { connection.waitForEnd() }
+    try understand(reply)
   }
 
   /// Nil if the mount is gone, and nothing but that: whoever can't be reached may be there.
@@ -116,13 +121,6 @@ package enum ControlClient {
       try connection.send(old)
       try connection.send(new)
     } catch { throw Failure(error, doing: "control socket") }
-    try understand(connection.receive(patience: nil))
-  }
-
-  private static func ask(_ connection: Connection, _ message: Message) throws(Failure) {
-    do throws(Errno) { try connection.send(message) } catch {
-      throw Failure(error, doing: "control socket")
-    }
     try understand(connection.receive(patience: nil))
   }
 

@@ -67,9 +67,8 @@ final class ControlServer: Sendable {
     case "passwd": try? connection.send(changePassword(request, connection))
     default: try? connection.send(Message(Failure(.usage, "a request that is not known")))
     }
-    // The end of the connection is to tell that the process is gone. One with a thread that hangs
-    // can't be waited for.
-    if request.verb == "lock", !mount.isAbandoned { kept.withLock { $0.append(connection) } }
+    // The end of the connection is to tell that the process is gone.
+    if request.verb == "lock" { kept.withLock { $0.append(connection) } }
   }
 
   private let kept = Lock<[Connection]>([])
@@ -77,7 +76,10 @@ final class ControlServer: Sendable {
   private func lock() -> Message {
     mount.lock()
     close()
-    return mount.failure.map { Message($0) } ?? Message("done")
+    var answer = mount.failure.map { Message($0) } ?? Message("done")
+    // A thread that hangs keeps the process, and with it the connection.
+    if mount.isAbandoned { answer["process"] = "stays" }
+    return answer
   }
 
   private func changePassword(_ request: Message, _ connection: Connection) -> Message {

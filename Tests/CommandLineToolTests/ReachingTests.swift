@@ -58,6 +58,29 @@ import Testing
     server.join()
   }
 
+  /// Its disk holds a thread of it, perhaps for ever.
+  @Test(.timeLimit(.minutes(1))) func aProcessThatStaysIsNotWaitedFor() throws {
+    let waiting = Lock(try System.listen(at: path))
+    let isOver = Monitor(false)
+    let server = try Thread.start("test-server") {
+      guard let connection = waiting.withLock({ try? Connection(System.accept($0)) }) else {
+        return
+      }
+      _ = connection.receive(patience: 1000)
+      var answer = Message(Failure(.systemError, "lost"))
+      answer["process"] = "stays"
+      try? connection.send(answer)
+      isOver.withLock(when: { $0 }, timeout: 20_000_000_000) { _ in }
+      withExtendedLifetime(connection) {}
+    }
+    let start = Clock.monotonic
+    let failure = #expect(throws: Failure.self) { try ControlClient.lock(found, patience: 1000) }
+    #expect(failure?.message == "lost")
+    #expect(Clock.monotonic - start < 10_000_000_000)
+    isOver.withLock { $0 = true }
+    server.join()
+  }
+
   /// One byte at a time, each of them soon enough.
   @Test(.timeLimit(.minutes(1))) func aLineHasItsTimeAsAWhole() throws {
     let pipe = try Pipe()
