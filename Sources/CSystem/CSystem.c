@@ -3,15 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 const int coffre_o_path = O_PATH, coffre_o_directory = O_DIRECTORY,
@@ -25,12 +22,6 @@ int coffre_fallocate(int fd, int mode, off_t offset, off_t length) {
   return fallocate(fd, mode, offset, length);
 }
 
-int coffre_renameat2(int from, const char *name, int to, const char *newname, unsigned flags) {
-  return renameat2(from, name, to, newname, flags);
-}
-
-int coffre_prctl(int option, unsigned long value) { return prctl(option, value, 0, 0, 0); }
-
 int coffre_memfd_secret(void) {
 #ifdef SYS_memfd_secret
   return (int)syscall(SYS_memfd_secret, O_CLOEXEC);
@@ -41,7 +32,6 @@ int coffre_memfd_secret(void) {
 }
 
 int coffre_accept4(int fd) { return accept4(fd, NULL, NULL, SOCK_CLOEXEC); }
-int coffre_syncfs(int fd) { return syncfs(fd); }
 
 int coffre_peer(int fd, int *pid, unsigned *uid, unsigned *gid) {
   struct ucred peer;

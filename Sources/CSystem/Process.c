@@ -81,6 +81,7 @@ static void ending(sigset_t *set) {
   sigaddset(set, SIGTERM);
   sigaddset(set, SIGINT);
   sigaddset(set, SIGHUP);
+  sigaddset(set, SIGQUIT);
 }
 
 void coffre_hold_signals(void) {

@@ -83,7 +83,12 @@ enum LockCommand {
       if let failure = MountPaths.unreachable(path) { throw failure }
       throw Failure(.notMounted, "\(path) is not mounted", hint: "see `coffre status`")
     }
-    for mount in found { try ControlClient.lock(mount) }
+    // One that fails does not keep the others open.
+    var first: Failure?
+    for mount in found {
+      do throws(Failure) { try ControlClient.lock(mount) } catch { first = first ?? error }
+    }
+    if let first { throw first }
   }
 }
 

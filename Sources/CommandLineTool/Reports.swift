@@ -16,27 +16,24 @@ enum StatusCommand {
     if let silent = sight.silent.first { throw silent.failure }
   }
 
-  static func text(of mounts: [MountStatus], asJSON: Bool) -> String {
-    if asJSON { return JSON.array(mounts.map(json)).text + "\n" }
-    var text = ""
-    for mount in mounts {
-      let mounted = UInt64(max(0, Clock.realtime.seconds - mount.since))
-      let after = mount.lockAfter.map { "after \(Duration.text($0))" } ?? "never"
-      let healed = mount.healedCopies == 0 ? "" : ", \(mount.healedCopies) damaged copies made good"
-      text += """
-        \(mount.vault) on \(mount.mountPoint)\(mount.readOnly ? ", read-only" : "")
-          mounted for \(rough(mounted)), unused for \(rough(mount.idle)), locks itself \(after)
-          root generation \(mount.generation), process \(mount.process)\(healed)
+  private static func list(_ mounts: [MountStatus]) {
+    mounts.flatMap(lines).forEach(Output.line)
+  }
 
-        """
-      if let reason = mount.readOnlyReason { text += "  refuses changes: \(reason)\n" }
-      for warning in mount.warnings { text += "  warning: \(warning)\n" }
-      if mount.unreadablePieces > 0 {
-        text += "  damage: \(mount.unreadablePieces) stored pieces could not be read; "
-        text += "see `coffre verify`\n"
-      }
-    }
-    return text
+  static func lines(_ mount: MountStatus) -> [String] {
+    let (age, overflow) = Clock.realtime.seconds.subtractingReportingOverflow(mount.since)
+    let mounted = overflow ? 0 : UInt64(max(0, age))
+    let after = mount.lockAfter.map { "after \(Duration.text($0))" } ?? "never"
+    let healed = mount.healedCopies == 0 ? "" : ", \(mount.healedCopies) damaged copies made good"
+    let damage =
+      mount.unreadablePieces == 0
+      ? []
+      : ["  damage: \(mount.unreadablePieces) stored pieces could not be read; see `coffre verify`"]
+    return [
+      "\(mount.vault) on \(mount.mountPoint)\(mount.readOnly ? ", read-only" : "")",
+      "  mounted for \(rough(mounted)), unused for \(rough(mount.idle)), locks itself \(after)",
+      "  root generation \(mount.generation), process \(mount.process)\(healed)",
+    ] + mount.problems.map { "  problem: \($0)" } + damage
   }
 
   private static func rough(_ seconds: UInt64) -> String {
@@ -48,19 +45,17 @@ enum StatusCommand {
     }
   }
 
-  private static func json(_ mount: MountStatus) -> JSON {
+  static func json(_ mount: MountStatus) -> JSON {
     .object([
       ("vault", .string(mount.vault)), ("mountPoint", .string(mount.mountPoint)),
       ("id", .string(mount.identifier)), ("since", .number(mount.since)),
-      ("idleSeconds", .number(Int64(mount.idle))),
-      ("lockAfterSeconds", mount.lockAfter.map { .number(Int64($0)) } ?? .null),
-      ("readOnly", .bool(mount.readOnly)),
-      ("readOnlyReason", mount.readOnlyReason.map { .string($0) } ?? .null),
-      ("generation", .number(Int64(mount.generation))),
+      ("idleSeconds", .unsigned(mount.idle)),
+      ("lockAfterSeconds", mount.lockAfter.map { .unsigned($0) } ?? .null),
+      ("readOnly", .bool(mount.readOnly)), ("generation", .unsigned(mount.generation)),
       ("healedCopies", .number(Int64(mount.healedCopies))),
       ("unreadablePieces", .number(Int64(mount.unreadablePieces))),
       ("process", .number(Int64(mount.process))),
-      ("warnings", .array(mount.warnings.map { .string($0) })),
+      ("problems", .array(mount.problems.map { .string($0) })),
     ])
   }
 }
@@ -100,7 +95,7 @@ enum InfoCommand {
       ("formatVersion", .number(Int64(information.formatVersion))),
       ("usedKeySlots", .number(Int64(information.usedSlots))),
       ("keySlots", .number(Int64(information.slots))),
-      ("configurationGeneration", .number(Int64(information.generation))),
+      ("configurationGeneration", .unsigned(information.generation)),
       ("configurationCopiesDiffer", .bool(information.copiesDiffer)),
       ("mountPoints", .array(mounted.map { .string($0) })),
     ])
@@ -112,6 +107,7 @@ enum JSON {
   case null
   case bool(Bool)
   case number(Int64)
+  case unsigned(UInt64)
   case string(String)
   case array([JSON])
   case object([(String, JSON)])
@@ -121,6 +117,7 @@ enum JSON {
     case .null: "null"
     case .bool(let value): value ? "true" : "false"
     case .number(let value): String(value)
+    case .unsigned(let value): String(value)
     case .string(let value): Self.quoted(value)
     case .array(let values): "[" + values.map(\.text).joined(separator: ", ") + "]"
     case .object(let members):

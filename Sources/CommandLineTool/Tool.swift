@@ -61,7 +61,7 @@ package enum Tool {
 enum Output {
   private static let problem = Lock<Errno?>(nil)
 
-  static func line(_ line: String) { text(line + "\n") }
+  static func line(_ line: String) { text(visible(line) + "\n") }
 
   static func text(_ text: String) {
     do throws(Errno) { try System.print(text, to: 1) } catch {
@@ -86,6 +86,19 @@ enum Output {
 
   /// Nobody is told if that fails.
   private static func tell(_ kind: String, _ text: String) {
-    try? System.print("coffre: \(kind)\(text)\n", to: 2)
+    try? System.print("coffre: \(kind)\(visible(text))\n", to: 2)
+  }
+
+  /// Control characters as `\xNN`: a path may have some that would repaint the terminal.
+  static func visible(_ text: String) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars {
+      if scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value) {
+        result += (scalar.value < 0x10 ? "\\x0" : "\\x") + String(scalar.value, radix: 16)
+      } else {
+        result.unicodeScalars.append(scalar)
+      }
+    }
+    return result
   }
 }

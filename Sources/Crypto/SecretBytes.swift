@@ -74,6 +74,7 @@ package struct SecretMemory: ~Copyable {
   private static let regionSize = 16384
 
   private var free: [Int: [UnsafeMutableRawPointer]] = unsafe [:]
+  private var regions: [UnsafeMutableRawPointer] = unsafe []
   /// Whether every page so far could be locked, mlock(2); RLIMIT_MEMLOCK may be small.
   package private(set) var isFullyLocked = true
 
@@ -90,6 +91,7 @@ package struct SecretMemory: ~Copyable {
     let size = Self.size(count)
     if let piece = unsafe free[size]?.popLast() { return unsafe piece }
     let region = unsafe map()
+    unsafe regions.append(region)
     var pieces: [UnsafeMutableRawPointer] = unsafe []
     var offset = Self.regionSize - size
     while offset > 0 {
@@ -103,6 +105,11 @@ package struct SecretMemory: ~Copyable {
   @unsafe
   mutating func release(_ base: UnsafeMutableRawPointer, _ count: Int) {
     unsafe free[Self.size(count), default: []].append(base)
+  }
+
+  /// Cleanses every secret there is, whoever holds it.
+  func cleanse() {
+    unsafe regions.forEach { unsafe OPENSSL_cleanse($0, Self.regionSize) }
   }
 
   /// Memory no other process can read: memfd_secret(2) where the kernel has it, else locked

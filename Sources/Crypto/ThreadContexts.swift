@@ -14,7 +14,13 @@ final class ThreadContexts: @unchecked Sendable {
 
   /// Held for moments by threads that start or end, and while keys are wiped. Comes before a
   /// thread's mutex.
-  private static let all = Lock<[ThreadContexts]>([])
+  private static let all = Lock(Register())
+
+  private struct Register {
+    var contexts: [ThreadContexts] = []
+    /// Whoever comes now stops as well.
+    var isStopped = false
+  }
 
   private init() {
     // A cache line of its own, so that threads do not slow each other down.
@@ -43,11 +49,14 @@ final class ThreadContexts: @unchecked Sendable {
   @unsafe
   private static func add() -> UnsafeMutableRawPointer {
     let new = ThreadContexts()
-    all.withLock { $0.append(new) }
+    all.withLock { all in
+      if all.isStopped { unsafe pthread_mutex_lock(new.mutex) }
+      all.contexts.append(new)
+    }
     let slot = unsafe Unmanaged.passUnretained(new).toOpaque()
     let failure = unsafe coffre_set_thread_slot(slot) { ended in
       ThreadContexts.all.withLock { all in
-        all.removeAll { unsafe Unmanaged.passUnretained($0).toOpaque() == ended }
+        all.contexts.removeAll { unsafe Unmanaged.passUnretained($0).toOpaque() == ended }
       }
     }
     precondition(failure == 0, "a thread has room for its contexts")
@@ -58,7 +67,23 @@ final class ThreadContexts: @unchecked Sendable {
   /// about to seal or open.
   static func wipe(_ key: UInt64?) {
     all.withLock { all in
-      for contexts in all { contexts.wipe(key) }
+      guard !all.isStopped else { return }
+      for contexts in all.contexts { contexts.wipe(key) }
+    }
+  }
+
+  /// Cleanses what every thread has of all keys, and stops whoever wants to seal or open from now
+  /// on: such a thread waits for ever.
+  static func stop() {
+    all.withLock { all in
+      guard !all.isStopped else { return }
+      all.isStopped = true
+      for contexts in all.contexts {
+        // Never unlocked.
+        unsafe pthread_mutex_lock(contexts.mutex)
+        contexts.sealing.wipe(nil)
+        contexts.opening.wipe(nil)
+      }
     }
   }
 

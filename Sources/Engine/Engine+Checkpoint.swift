@@ -112,6 +112,7 @@ extension Engine {
     }
     chain.root = copy.record
     chain.rootTag = copy.tag
+    health.withLock { $0.generation = copy.record.generation }
   }
 
   /// Switches the journal and notes what the new root is to describe, with the writer held.
@@ -191,10 +192,8 @@ extension Engine {
     let record = AnchorRecord(
       generation: chain.root.generation, session: chain.root.session, rootTag: chain.rootTag,
       configurationGeneration: chain.root.configurationGeneration)
-    do {
-      try anchor.write(record, counter: chain.anchorCounter)
-      chain.anchorFailed = false
-    } catch { chain.anchorFailed = true }
+    let isWritten = (try? anchor.write(record, counter: chain.anchorCounter)) != nil
+    health.withLock { $0.anchorFailed = !isWritten }
   }
 
   /// After the root is durable in both copies.

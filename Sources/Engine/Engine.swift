@@ -29,13 +29,15 @@ package final class Engine: Sendable {
     /// The copy to overwrite first: the older or the damaged one.
     var olderCopy: Int
     var anchorCounter: UInt64
-    var anchorFailed = false
   }
 
   package struct Health: Sendable {
     /// Why nothing can be changed; nil while it can.
     var readOnly: String?
     var closed = false
+    /// Of the newest root; here because whoever asks must not wait for a checkpoint.
+    var generation: UInt64 = 0
+    var anchorFailed = false
     var metaUsed: UInt64 = 0
     package var checkpoints = 0
   }
@@ -84,14 +86,16 @@ package final class Engine: Sendable {
     segments = parts.segments
     reserve = SpaceReserve(disk: parts.disk)
     checkpointing = Lock(parts.chain)
-    health = Lock(parts.health)
+    var health = parts.health
+    health.generation = parts.chain.root.generation
+    self.health = Lock(health)
   }
 
   package var isReadOnly: Bool { health.withLock { $0.readOnly != nil } }
-  /// Why nothing can be changed, as a sentence; nil while it can.
-  package var readOnlyReason: String? { health.withLock { $0.readOnly } }
-  package var generation: UInt64 { checkpointing.withLock { $0.root.generation } }
-  package var anchorFailed: Bool { checkpointing.withLock { $0.anchorFailed } }
+  /// Why nothing can be changed any more; nil while it can, and where it never could.
+  package var failure: String? { options.readOnly ? nil : health.withLock { $0.readOnly } }
+  package var generation: UInt64 { health.withLock { $0.generation } }
+  package var anchorFailed: Bool { health.withLock { $0.anchorFailed } }
   package var healedCopies: Int { store.healedCopies }
 
   /// Derives a key of a file from its seed; the number goes into the seed's last four bytes.

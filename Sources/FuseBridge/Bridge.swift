@@ -12,12 +12,14 @@ final class Bridge: Sendable {
   let options: MountOptions
   let known = KnownInodes()
   let kernel = Kernel()
-  let activity = Activity()
+  let activity: Activity
   let notifier: Notifier
   /// How much is still served; rises only. The raw value of a `Stage`.
   private let stageNumber = Atomic<Int>(Stage.serving.rawValue)
   /// Requests let in and not yet answered.
   private let underWay = Atomic<Int>(0)
+  /// Write-backs and syncs let in; rises only.
+  let writeBacks = Atomic<Int>(0)
   /// Why a page could not be written back, first, since `stop` began: nobody but the program that
   /// wrote it hears of it from the kernel, and that one may not ask.
   let writeBackFailure = Lock<Errno?>(nil)
@@ -31,6 +33,7 @@ final class Bridge: Sendable {
   init(volume: Volume, options: MountOptions) {
     self.volume = volume
     self.options = options
+    activity = Activity(limit: options.idleLimit)
     notifier = Notifier(kernel: kernel)
   }
 
@@ -48,20 +51,19 @@ final class Bridge: Sendable {
 
   // MARK: stages of locking
 
-  /// How far a lock has come. Each stage refuses one kind of request more, so that dirty pages
-  /// still find their way down while nobody reads any more.
+  /// How far a lock has come. Each stage refuses one kind of request more, so that what write(2)
+  /// has taken still finds its way down while nobody begins anything any more.
   enum Stage: Int {
-    case serving, refusingOpens, refusingReads, refusingAll
+    case serving, refusingStarts, refusingAll
   }
 
   /// What a request does, as far as the stages care.
   enum Kind: Int {
-    /// Refused first: it would bring new work while pages are being flushed.
-    case open = 1
-    /// Shows or changes names or content.
-    case read
-    /// Part of writing back, or of a write under way: write, setattr, getattr, fsync.
-    case write
+    /// A program begins something: it opens, looks, reads, changes, or asks for attributes, as the
+    /// kernel does before it lets write(2) into the page cache.
+    case start = 1
+    /// The end of what was begun: pages and times the kernel writes back, fsync(2).
+    case writeBack
   }
 
   var stage: Stage { Stage(rawValue: stageNumber.load(ordering: .acquiring)) ?? .refusingAll }
@@ -70,7 +72,8 @@ final class Bridge: Sendable {
     stageNumber.store(stage.rawValue, ordering: .sequentiallyConsistent)
   }
 
-  /// Lets a request in, or throws `locked`. Counts it as activity of a person's program.
+  /// Lets a request in, or throws `locked`. Counts it as activity of a person's program, until its
+  /// worker is done with it.
   ///
   /// It is under way from before the stage is read: either it sees that a stage was entered, or
   /// whoever entered the stage sees it.
@@ -81,8 +84,16 @@ final class Bridge: Sendable {
       throw .locked
     }
     Worker.current.isAdmitted = true
-    if isActivity { activity.note() }
+    if isActivity {
+      Worker.current.isActive = activity.begin()
+      // Nobody was there for too long: the lock is on its way, and whoever comes now comes late.
+      guard Worker.current.isActive || kind != .start else { throw .locked }
+    }
+    if kind == .writeBack { writeBacks.wrappingAdd(1, ordering: .relaxed) }
   }
+
+  /// Rises with everything that comes to its end.
+  var moves: Int { activity.servedRequests + kernel.finishedCalls + options.lowerCalls() }
 
   var hasRequestsUnderWay: Bool { underWay.load(ordering: .sequentiallyConsistent) > 0 }
 
@@ -90,9 +101,9 @@ final class Bridge: Sendable {
   func begin() { underWay.wrappingAdd(1, ordering: .sequentiallyConsistent) }
   func end() { underWay.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
 
-  /// Keeps the first. What comes once nothing is served any more was not there to be written.
+  /// Keeps the first. At every stage: what the kernel has to write back was taken from a program
+  /// that was told it went well.
   func noteWriteBackFailure(_ errno: Errno) {
-    guard stage != .refusingAll else { return }
     writeBackFailure.withLock { if $0 == nil { $0 = errno } }
   }
 

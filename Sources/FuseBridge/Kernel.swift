@@ -1,6 +1,7 @@
 internal import CFuse3
 internal import Glibc
 internal import POSIX
+internal import Synchronization
 internal import Volume
 
 /// The kernel's caches of this mount, as far as they can be told to let go.
@@ -16,14 +17,16 @@ final class Kernel: Sendable {
   }
 
   private let state = Lock(State())
+  /// Calls that have come to their end: a sign that things move.
+  private let finished = Atomic<Int>(0)
+  var finishedCalls: Int { finished.load(ordering: .relaxed) }
 
   func open(_ session: OpaquePointer) { state.withLock { unsafe $0.session = session } }
 
-  /// Ends all invalidation: no new call starts, and those under way have returned.
-  func close() {
-    state.withLock { unsafe $0.session = nil }
-    while state.withLock({ $0.calls }) > 0 { usleep(500) }
-  }
+  /// Ends all invalidation: no new call starts, and `isIdle` says whether those under way have
+  /// returned.
+  func close() { state.withLock { unsafe $0.session = nil } }
+  var isIdle: Bool { state.withLock { $0.calls } == 0 }
 
   /// Writes back and drops the pages of a range, which unmaps them as well, and forgets attributes.
   /// A zero count means up to the end.
@@ -70,7 +73,9 @@ final class Kernel: Sendable {
   /// fs/fuse/inode.c), and says so by POLLERR.
   static func isConnected(_ session: OpaquePointer) -> Bool {
     var device = unsafe pollfd(fd: fuse_session_fd(session), events: 0, revents: 0)
-    return unsafe poll(&device, 1, 0) >= 0 && Int32(device.revents) & POLLERR == 0
+    // A signal that is pending interrupts it, whatever the connection is.
+    while unsafe poll(&device, 1, 0) < 0 { guard errno == EINTR else { return false } }
+    return Int32(device.revents) & POLLERR == 0
   }
 
   /// What the kernel answers does not matter: ENOENT means it does not know the inode, any other
@@ -83,5 +88,6 @@ final class Kernel: Sendable {
     guard let session = unsafe session else { return }
     _ = unsafe body(session)
     state.withLock { $0.calls -= 1 }
+    finished.wrappingAdd(1, ordering: .relaxed)
   }
 }

@@ -56,6 +56,9 @@ final class KnownInodes: Sendable {
     entries.withLock { ($0[inode]?.writers ?? 0) > 0 }
   }
 
+  /// Whether any of them is open for writing.
+  var haveWriters: Bool { entries.withLock { $0.values.contains { $0.writers > 0 } } }
+
   /// All of them, the root included, which the kernel knows without a lookup.
   var all: [InodeNumber] {
     entries.withLock { [.root] + $0.keys.filter { $0 != .root } }

@@ -9,28 +9,24 @@ package struct MountOptions: Sendable {
   package var deviceFiles = false
   /// Set-uid bits work (`suid`); for root only.
   package var setUserID = false
-  /// What /proc/mounts shows as source. Never the vault's path: everybody can read it there.
-  package var fsName = "coffre"
-  package var subtype = "coffre"
   /// More options for `-o`, as a person gave them; libfuse refuses what it does not know.
   package var extra: [String] = []
-  /// Requests of read-ahead and asynchronous I/O in flight.
-  package var maxBackground: UInt32 = 64
-  /// Threads that serve; 0 means twice the processors, at least 4. Never below 2: write-backs
-  /// caused by an invalidation need a thread while another one is busy.
-  package var threads = 0
-  /// For how long a step of a forced stop may go without any request being served, in seconds.
-  package var patience = 10.0
-  /// Does the unmounting instead of this process, which may be confined and unable to; called with
-  /// whether to detach a busy mount.
-  package var unmounter: (@Sendable (_ lazily: Bool) -> Void)?
+  /// For how long nothing may move while the mount is locked before it counts as hanging, in
+  /// seconds: longer than a slow disk takes for one sync, so short that a lock on one that hangs
+  /// ends within the 90 s that a shutdown waits.
+  package var patience = 45.0
+  /// Without use for so many nanoseconds, the mount takes no request any more; nil for never.
+  package var idleLimit: UInt64?
+  /// How many calls of the lower filesystem have come to their end.
+  package var lowerCalls: @Sendable () -> Int = { 0 }
 
   package init() {}
 
   /// The text after `-o`, fuse(8).
   var text: String {
     var parts = [
-      "fsname=" + Self.escaped(fsName), "subtype=" + Self.escaped(subtype),
+      // Never the vault's path as source: everybody can read it in /proc/mounts.
+      "fsname=coffre", "subtype=coffre",
       // The kernel checks modes and access lists before it asks us.
       "default_permissions",
       deviceFiles ? "dev" : "nodev", setUserID ? "suid" : "nosuid", readOnly ? "ro" : "rw",
@@ -42,15 +38,5 @@ package struct MountOptions: Sendable {
   /// The last `max_read=` among the options of a person, fuse(8).
   var largestRead: UInt32? {
     extra.last { $0.hasPrefix("max_read=") }.flatMap { UInt32($0.dropFirst(9)) }
-  }
-
-  /// A comma ends an option, a backslash takes the next character as it is.
-  private static func escaped(_ value: String) -> String {
-    var result = ""
-    for character in value {
-      if character == "," || character == "\\" { result.append("\\") }
-      result.append(character)
-    }
-    return result
   }
 }

@@ -9,20 +9,26 @@ extension MountSession {
   /// Locks: unmounts, with nothing lost that an application has written, and nothing left in the
   /// kernel of what it has read.
   ///
-  /// Pages are written back while everything is still served. If the mount is not in use then, a
-  /// plain unmount takes everything along. It does not where the filesystem lives on, in a file
-  /// that is open, in a bind mount, in another mount namespace: then no new opens, all pages
-  /// written back; no more reading, pages dropped, mappings with them; nothing served, pages
-  /// dropped again, then names. `seal` is called (checkpoint, wipe keys); every mount this process
-  /// sees is detached, unless another one hides it, and the workers end. Whoever still has a file
-  /// open gets EACCES, then ENOTCONN, SIGBUS from a mapping. A step that is stuck for `patience`
-  /// seconds is given up, see `within`.
+  /// 1. Everything is served, and pages are written back. If the mount is not in use then, a plain
+  ///    unmount takes everything along. It does not where the filesystem lives on, in a file that
+  ///    is open, in a bind mount, in another mount namespace. This has its fixed time: a program
+  ///    that writes all the time would make it last for ever.
+  /// 2. Whatever a program begins is refused: opens, reads, looks, and the question for attributes
+  ///    without which the kernel takes nothing more of a write(2). What it has taken before is
+  ///    still written back, until a whole round of dropping pages brings up none that is dirty.
+  /// 3. Nothing is served. Pages are dropped again, then names.
   ///
-  /// Returns once `run` is over; false if somebody else is at it already. Not for workers.
+  /// `seal` is called (checkpoint, wipe keys); every mount this process sees is detached, unless
+  /// another one hides it, and the workers end. Whoever still has a file open gets EACCES, then
+  /// ENOTCONN, SIGBUS from a mapping. A write-back that fails at any stage is kept for
+  /// `writeBackFailure`. It all ends in bounded time, also where the lower filesystem hangs: see
+  /// `isCut` and `isStuck`.
+  ///
+  /// Returns once `run` is over or stuck; false if somebody else is at it already. Not for workers.
   /// libfuse's own signal handling is not used: it leaves the loop before it unmounts, and dirty
   /// pages have nobody to go to.
   @discardableResult
-  package func stop(seal: @Sendable () -> Void = {}) -> Bool {
+  package func stop(seal: () -> Void = {}) -> Bool {
     let isFirst = stopping.withLock { isStopping in
       defer { isStopping = true }
       return !isStopping
@@ -31,44 +37,91 @@ extension MountSession {
     defer { stopping.withLock { $0 = false } }
     if hasEnded { return true }
     bridge.writeBackFailure.withLock { $0 = nil }
-    within { $0.writeBack() }
-    if bridge.kernel.isConnected { unmount(lazily: false) }
+    progress.restart()
+    let flush = Step("coffre-flush") { [self] in
+      writeBack()
+      if bridge.stage == .serving, bridge.kernel.isConnected { unmount(lazily: false) }
+    }
+    let isFlushed = flush.wait(nanoseconds: min(Self.gentleTime, patience))
     // The filesystem went with its last mount, at once, or it is still there for somebody.
-    guard bridge.kernel.isConnected || isCut.load(ordering: .relaxed) else {
-      endWorkers()
+    if isFlushed, !bridge.kernel.isConnected {
       seal()
+      endWorkers()
       return true
     }
-    lockKernel()
+    lockKernel(after: flush)
     seal()
     // A device number is ours only as long as the filesystem is there.
-    if bridge.kernel.isConnected || isCut.load(ordering: .relaxed) { unmount(lazily: true) }
+    if bridge.kernel.isConnected || isCut {
+      _ = wait(for: Step("coffre-unmount") { [self] in unmount(lazily: true) })
+    }
     endWorkers()
     return true
   }
 
+  /// For how long pages are written back while everything is still served, in nanoseconds.
+  private static let gentleTime: UInt64 = 10_000_000_000
+
+  private var patience: UInt64 { UInt64(bridge.options.patience * 1e9) }
+
   /// Why not everything that programs had written could be kept, by the last `stop`.
   package var writeBackFailure: Errno? { bridge.writeBackFailure.withLock { $0 } }
 
-  func unmount(lazily: Bool) {
-    if let unmounter = bridge.options.unmounter { return unmounter(lazily) }
-    if let device { Unmount.run(device, lazily: lazily) }
+  /// Waits for a step of the end as long as anything moves. False, with the step left behind, once
+  /// nothing has for `patience`: it waits for the lower filesystem then.
+  package func wait(for step: Step) -> Bool {
+    waits { step.wait(nanoseconds: $0) }
   }
+
+  /// Where it hung before, a little time is left for it to come back.
+  private func waits(until isDone: (UInt64) -> Bool) -> Bool {
+    isCut
+      ? progress.wait(patience: patience / 6, grace: patience / 12, until: isDone)
+      : progress.wait(patience: patience, grace: patience, until: isDone)
+  }
+
+  func unmount(lazily: Bool) { Unmount.run(device, lazily: lazily) }
 
   /// Takes every byte of plaintext and every name from the kernel; dirty ones go to the volume
   /// first.
-  private func lockKernel() {
-    bridge.enter(.refusingOpens)
-    within { $0.dropCaches() }
-    bridge.enter(.refusingReads)
-    within { $0.dropCaches() }
-    let names = namesInRoot()
-    bridge.enter(.refusingAll)
-    within { session in
-      session.dropCaches()
-      for name in names { session.bridge.kernel.invalidate(name, in: .root) }
+  private func lockKernel(after flush: Step) {
+    let names = Lock<[[UInt8]]>([])
+    bridge.enter(.refusingStarts)
+    let drop = Step("coffre-drop") { [self] in
+      // Before anything that waits: the kernel asks for them again before the next write(2).
+      for inode in bridge.known.all { bridge.kernel.invalidateAttributes(inode) }
+      // It walks a file that has grown before it all the time; now it comes to an end.
+      while !flush.wait(nanoseconds: 1_000_000_000) { if isCut { return } }
+      dropUntilClean()
+      let found = namesInRoot()
+      names.withLock { $0 = found }
     }
+    if !wait(for: drop) { cut() }
+    bridge.enter(.refusingAll)
+    let end = Step("coffre-drop") { [self] in
+      dropCaches()
+      for name in names.withLock({ $0 }) { bridge.kernel.invalidate(name, in: .root) }
+    }
+    if !wait(for: end) { cut() }
     waitForRequests()
+  }
+
+  /// Drops every page until that makes the kernel write nothing back any more: a page that was
+  /// dirtied again meanwhile stays where it is.
+  ///
+  /// A write(2) that was let in goes on, page by page, and sleeps up to 200 ms between two of them
+  /// where it is too fast for the disk (MAX_PAUSE in mm/page-writeback.c). So as long as files are
+  /// open for writing, nothing counts but half a second of quiet.
+  private func dropUntilClean() {
+    var quiet = 0
+    for _ in 1...600 where !isCut {
+      let before = bridge.writeBacks.load(ordering: .sequentiallyConsistent)
+      dropCaches()
+      let after = bridge.writeBacks.load(ordering: .sequentiallyConsistent)
+      quiet = after == before ? quiet + 1 : 0
+      if quiet > (bridge.known.haveWriters ? 5 : 0) { return }
+      usleep(100_000)
+    }
   }
 
   /// Lets requests that were let in come to their end, as long as keys are there: dropping pages
@@ -76,8 +129,11 @@ extension MountSession {
   ///
   /// One that is stuck for longer finds the volume closed.
   private func waitForRequests() {
-    let end = Activity.now + UInt64(bridge.options.patience * 1e9)
-    while bridge.hasRequestsUnderWay, Activity.now < end { usleep(1000) }
+    _ = waits { _ in
+      guard bridge.hasRequestsUnderWay else { return true }
+      usleep(1000)
+      return false
+    }
   }
 
   /// Names right below the root: the kernel forgets whole trees below them.
@@ -100,7 +156,7 @@ extension MountSession {
   /// The root is opened for that moment only: a descriptor kept would make the mount busy. Where no
   /// mount is seen, pages are written back all the same, by dropping them.
   private func writeBack() {
-    for mount in device.map({ MountTable.visibleMounts(of: $0) }) ?? [] {
+    for mount in MountTable.visibleMounts(of: device) {
       let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK
       let root = unsafe Glibc.open(mount.mountPoint, flags)
       guard root >= 0 else { continue }
@@ -113,29 +169,17 @@ extension MountSession {
     dropCaches()
   }
 
-  /// Does something on a thread of its own, and gives it up once no request was served for
-  /// `patience` seconds; while requests are served, dirty pages are on their way, however many.
+  /// Gives up what waits for a worker that waits for the lower filesystem: the connection is cut,
+  /// or the process could not even be killed, since a write-back waits without end.
   ///
-  /// It waits for a worker then that waits for the lower filesystem. The connection is cut, or the
-  /// process could not even be killed: a write-back waits without end.
-  private func within(_ body: @escaping @Sendable (MountSession) -> Void) {
-    let done = Semaphore()
-    let step = { @Sendable [self] in
-      body(self)
-      done.signal()
-    }
-    // Without a thread the step is done all the same, only without a way to give it up.
-    guard let thread = try? Thread.start("coffre-lock", step) else { return step() }
-    var served = bridge.activity.servedRequests
-    while !done.wait(seconds: bridge.options.patience) {
-      let now = bridge.activity.servedRequests
-      if now == served {
-        isCut.store(true, ordering: .relaxed)
-        if let device { Unmount.abort(device) }
-        break
-      }
-      served = now
-    }
-    thread.join()
+  /// The kernel drops its dirty pages, and sends no request that would tell of them: so it counts
+  /// as a failure of the lock that nothing was kept of.
+  private func cut() {
+    guard wasCut.exchange(true, ordering: .relaxed) == false else { return }
+    bridge.noteWriteBackFailure(.ioError)
+    _ = Step("coffre-cut") { [self] in Unmount.abort(device) }.wait(nanoseconds: 2_000_000_000)
   }
+
+  /// Whether `stop` has cut the connection because the lower filesystem did not answer.
+  package var isCut: Bool { wasCut.load(ordering: .relaxed) }
 }

@@ -10,6 +10,13 @@ extension MountSession {
   /// Somebody works with the vault in another way than through the mount.
   package func noteUse() { bridge.activity.note() }
 
-  /// Open files and directories; a mapping counts as its file.
-  package var openHandles: Int { bridge.activity.openHandles }
+  /// The silence that began at a time is too long at another one only, see `Activity`.
+  package func extend(silence: UInt64, until deadline: UInt64?) {
+    bridge.activity.extend(silence: silence, until: deadline)
+  }
+
+  /// Waits for at most a time, less if somebody came after too long a silence.
+  package func waitForEndOfSilence(nanoseconds: UInt64) {
+    bridge.activity.waitForEnd(nanoseconds: nanoseconds)
+  }
 }

@@ -12,8 +12,8 @@ package import Volume
 @safe
 package final class MountSession: @unchecked Sendable {
   let bridge: Bridge
-  /// The filesystem's device, as `MountTable` names it; nil for a mount made by somebody else.
-  let device: String?
+  /// The filesystem's device, as `MountTable` names it.
+  let device: String
   /// Valid until `finish`; only `init`, the workers and `finish` use it.
   private let session: OpaquePointer
   /// Workers that may sit in read(2), to be woken.
@@ -21,8 +21,11 @@ package final class MountSession: @unchecked Sendable {
   private let isEnding = Atomic<Bool>(false)
   private let hasStarted = Atomic<Bool>(false)
   private let isFinished = Atomic<Bool>(false)
-  /// The connection was cut by `stop`: the mount is still there.
-  let isCut = Atomic<Bool>(false)
+  /// See `isCut`.
+  let wasCut = Atomic<Bool>(false)
+  private let wasStuck = Atomic<Bool>(false)
+  /// Requests, calls of the kernel and calls of the lower filesystem that come to their end.
+  let progress: Progress
   /// One `stop` at a time.
   let stopping = Lock<Bool>(false)
 
@@ -33,27 +36,35 @@ package final class MountSession: @unchecked Sendable {
     coffre_fuse_silence()
     coffre_fuse_install_wake_handler()
     let mountPoint = try Self.checked(mountPoint)
-    bridge = Bridge(volume: volume, options: options)
+    let bridge = Bridge(volume: volume, options: options)
+    self.bridge = bridge
+    progress = Progress { bridge.moves }
     let session = unsafe try Self.makeSession(bridge, options)
     unsafe self.session = session
     errno = 0
-    guard unsafe fuse_session_mount(session, mountPoint) == 0, unsafe Wire.install(session)
-    else {
+    guard unsafe fuse_session_mount(session, mountPoint) == 0 else {
       let failure = Errno.current
-      unsafe fuse_session_destroy(session)
+      unsafe Self.destroy(session, bridge)
       throw .refused(failure.rawValue == 0 ? .notPermitted : failure)
     }
-    device =
-      MountTable.entries().last {
-        $0.mountPoint == mountPoint && $0.type == "fuse." + options.subtype
-      }?.device
+    // Without its device the mount could not be taken away again.
+    guard let device = MountTable.own(at: mountPoint)?.device, unsafe Wire.install(session) else {
+      unsafe fuse_session_unmount(session)
+      unsafe Self.destroy(session, bridge)
+      throw .refused(.noSuchFile)
+    }
+    self.device = device
     unsafe bridge.kernel.open(session)
+  }
+
+  /// The session and its hold on the bridge.
+  private static func destroy(_ session: OpaquePointer, _ bridge: Bridge) {
+    unsafe fuse_session_destroy(session)
+    unsafe Unmanaged.passUnretained(bridge).release()
   }
 
   /// A directory, and its absolute path: a daemon changes to "/".
   private static func checked(_ mountPoint: String) throws(MountError) -> String {
-    // "/dev/fd/N": a mount made by somebody else, given as an open /dev/fuse, fuse_session_mount.
-    if mountPoint.hasPrefix("/dev/fd/") { return mountPoint }
     let device = unsafe Glibc.open("/dev/fuse", O_RDWR | O_CLOEXEC)
     guard device >= 0 else { throw .noDevice(.current) }
     close(device)
@@ -98,9 +109,8 @@ package final class MountSession: @unchecked Sendable {
   }
 
   private func startWorkers(_ onReady: @escaping @Sendable () -> Void) -> [Thread] {
-    let count =
-      bridge.options.threads > 0
-      ? max(bridge.options.threads, 2) : max(4, 2 * sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    // Write-backs that an invalidation causes need a thread while another one is busy.
+    let count = max(4, 2 * sysconf(Int32(_SC_NPROCESSORS_ONLN)))
     var threads: [Thread] = []
     for number in 1...count {
       guard let thread = try? Thread.start("coffre-fuse-\(number)", { [self] in work(onReady) })
@@ -135,21 +145,44 @@ package final class MountSession: @unchecked Sendable {
     bridge.notifier.finish()
     bridge.kernel.close()
     // fuse_session_unmount is left out: the mount is gone, and another one may be in its place.
-    unsafe fuse_session_destroy(session)
-    unsafe Unmanaged.passUnretained(bridge).release()
+    unsafe Self.destroy(session, bridge)
     isFinished.store(true, ordering: .releasing)
   }
 
-  /// Ends the workers, however idle they are. A signal sent before a worker enters read(2) is lost,
-  /// so it is repeated.
+  /// Ends the workers, however idle they are; those that wait for a lower filesystem which hangs
+  /// are left behind, and the session `isStuck`.
   func endWorkers() {
     bridge.kernel.close()
+    // Invalidation is served by workers.
+    let isIdle = Step("coffre-idle") { [self] in while !bridge.kernel.isIdle { usleep(500) } }
+    if !wait(for: isIdle) { wasStuck.store(true, ordering: .relaxed) }
     isEnding.store(true, ordering: .releasing)
+    let isOver = Step("coffre-wake") { [self] in wakeWorkers() }
+    if !wait(for: isOver) { wasStuck.store(true, ordering: .relaxed) }
+    if isStuck { sever() }
+  }
+
+  /// A signal sent before a worker enters read(2) is lost, so it is repeated.
+  private func wakeWorkers() {
     while !hasEnded {
       readers.withLock { for thread in $0 { pthread_kill(thread, COFFRE_FUSE_WAKE_SIGNAL) } }
       usleep(2000)
     }
   }
+
+  /// Puts something else in the place of the device, so that the kernel cuts the connection by
+  /// itself once nobody reads from it: otherwise a thread that waits for an answer could not end,
+  /// nor the process with it.
+  private func sever() {
+    let nothing = unsafe Glibc.open("/dev/null", O_RDWR | O_CLOEXEC)
+    guard nothing >= 0 else { return }
+    unsafe dup2(nothing, fuse_session_fd(session))
+    close(nothing)
+  }
+
+  /// Whether the workers could not be ended: `run` does not return, and the process has to end with
+  /// its threads as they are.
+  package var isStuck: Bool { wasStuck.load(ordering: .relaxed) }
 
   /// Whether `run` is over.
   package var hasEnded: Bool { isFinished.load(ordering: .acquiring) }

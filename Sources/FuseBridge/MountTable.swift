@@ -68,6 +68,11 @@ package enum MountTable {
     }
   }
 
+  /// The newest mount of Coffre right at a mount point.
+  static func own(at path: String) -> Entry? {
+    entries().last { $0.mountPoint.hasSameBytes(as: path) && $0.type == "fuse.coffre" }
+  }
+
   /// All mounts of one filesystem, the newest first.
   static func mounts(of device: String) -> [Entry] {
     entries().filter { $0.device == device }.reversed()

@@ -17,7 +17,8 @@ final class Notifier: Sendable {
 
   private let kernel: Kernel
   private let queue = Lock(Queue())
-  private let waiting = Semaphore()
+  /// Jobs and joined ranges that were put in, less those taken out.
+  private let waiting = Monitor(0)
 
   init(kernel: Kernel) { self.kernel = kernel }
 
@@ -38,19 +39,19 @@ final class Notifier: Sendable {
         queue.ranges[inode] = range
       }
     }
-    waiting.signal()
+    waiting.withLock { $0 += 1 }
   }
 
   /// Runs something that needs pages written back, and so must not run on a worker.
   func run(_ work: @escaping @Sendable () -> Void) {
     queue.withLock { $0.jobs.append(.work(work)) }
-    waiting.signal()
+    waiting.withLock { $0 += 1 }
   }
 
   /// Ends the thread once everything queued is done.
   func finish() {
     queue.withLock { $0.jobs.append(.end) }
-    waiting.signal()
+    waiting.withLock { $0 += 1 }
     let thread = queue.withLock { queue in
       defer { queue.thread = nil }
       return queue.thread
@@ -60,7 +61,7 @@ final class Notifier: Sendable {
 
   private func run() {
     while true {
-      waiting.wait()
+      waiting.withLock(when: { $0 > 0 }, timeout: nil) { $0 -= 1 }
       let (ranges, job) = queue.withLock { queue in
         defer { queue.ranges = [:] }
         return (queue.ranges, queue.jobs.isEmpty ? nil : queue.jobs.removeFirst())

@@ -81,9 +81,11 @@ struct Reply: ~Copyable {
     return taken
   }
 
-  consuming func attributes(_ attributes: Attributes) {
+  consuming func attributes(
+    _ attributes: Attributes, _ lifetime: Double = CacheLifetime.attributes
+  ) {
     var status = stat(attributes)
-    unsafe fuse_reply_attr(request, &status, CacheLifetime.attributes)
+    unsafe fuse_reply_attr(request, &status, lifetime)
     discard self
   }
 

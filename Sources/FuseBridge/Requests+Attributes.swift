@@ -10,10 +10,10 @@ extension Bridge {
   /// Through a handle it is not stat(2) that asks but the kernel, before it takes more of a write
   /// into the page cache (fuse_cache_write_iter in fs/fuse/file.c): the one place where write(2)
   /// itself can be told that there is no room. Otherwise a program without an end, such as dd(1),
-  /// would go on for ever.
+  /// would go on for ever, or write while the vault is locked.
   func getattr(_ inode: InodeNumber, _ handle: Handle, _ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.write, isActivity: inode != .root)
+      try admit(.start, isActivity: inode != .root)
       if handle.isWritable, let refusal = known.takeRefusal(of: inode) {
         throw .system(refusal)
       }
@@ -29,13 +29,16 @@ extension Bridge {
     _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
-      try admit(.write, isActivity: !Self.isWriteback(fields))
+      let isWriteback = Self.isWriteback(fields)
+      try admit(isWriteback ? .writeBack : .start, isActivity: !isWriteback)
       var change = try AttributeChange(
         values, fields, clearsSetID: Worker.current.clearsSetID)
       if change.clearsSetID, change.mode == nil {
         change.mode = try modeWithoutSetGroup(inode, caller, reply)
       }
-      reply.attributes(try volume.setAttributes(of: inode, change, by: caller))
+      let changed = try volume.setAttributes(of: inode, change, by: caller)
+      // While a lock is under way the kernel asks again before the next write(2), and is refused.
+      reply.attributes(changed, stage == .serving ? CacheLifetime.attributes : 0)
     } catch {
       reply.error(error.errno)
     }

@@ -12,7 +12,7 @@ extension Bridge {
   /// has not written back, and what lies between is a hole.
   func read(_ inode: InodeNumber, _ count: Int, at offset: off_t, _ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.read)
+      try admit(.start)
       let start = try UInt64(offset: offset)
       let buffer = Worker.current.buffer(count)
       var space = buffer.mutableBytes(in: 0..<count)
@@ -34,7 +34,7 @@ extension Bridge {
     _ caller: Caller, _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
-      try admit(.write, isActivity: !isWriteback)
+      try admit(isWriteback ? .writeBack : .start, isActivity: !isWriteback)
       let clearsSetID = Worker.current.clearsSetID
       try volume.write(inode, bytes, at: UInt64(offset: offset), clearsSetID: clearsSetID)
       if clearsSetID {
@@ -45,9 +45,7 @@ extension Bridge {
     } catch {
       if isWriteback {
         noteWriteBackFailure(error.errno)
-        if error.errno.isFull {
-          known.refuse(inode, error.errno)
-        }
+        known.refuse(inode, error.errno)
       }
       reply.error(error.errno)
       let start = UInt64(max(offset, 0))
@@ -63,7 +61,7 @@ extension Bridge {
     _ flags: Int32, _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
-      try admit(.read)
+      try admit(.start)
       guard flags == 0 else { throw .system(.invalid) }
       let copied = try volume.copyRange(
         from: source, at: UInt64(offset: start), to: target, at: UInt64(offset: offset),

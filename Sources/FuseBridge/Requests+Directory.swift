@@ -11,22 +11,20 @@ extension Bridge {
   /// Nothing to open in the volume: the kernel's lookup keeps the directory alive, removed or not.
   func opendir(_ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.open)
-      activity.opened()
-      if !reply.opened(Handle(isWritable: false)) { activity.closed() }
+      try admit(.start)
+      _ = reply.opened(Handle(isWritable: false))
     } catch {
       reply.error(error.errno)
     }
   }
 
   func releasedir(_ reply: consuming Reply) {
-    activity.closed()
     reply.done()
   }
 
   func fsyncdir(_ inode: InodeNumber, _ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.write)
+      try admit(.writeBack)
       try volume.syncDirectory(inode)
       reply.done()
     } catch {
@@ -75,7 +73,7 @@ extension Bridge {
   private func entries(
     _ inode: InodeNumber, after cookie: Int, space: consuming DirectorySpace
   ) throws(VolumeError) -> [DirectoryEntry] {
-    try admit(.read)
+    try admit(.start)
     let cookie = try UInt64(offset: cookie)
     var entries: [DirectoryEntry] = []
     if cookie < 1 { entries.append(.dots([0x2e], inode, cookie: 1)) }

@@ -9,7 +9,7 @@ internal import Volume
 extension Bridge {
   func getxattr(_ name: Name, _ inode: InodeNumber, _ size: Int, _ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.read)
+      try admit(.start)
       answer(reply, try volume.getAttribute(name.bytes, of: inode), size)
     } catch {
       reply.error(error.errno)
@@ -20,7 +20,7 @@ extension Bridge {
     _ inode: InodeNumber, _ size: Int, _ caller: Caller, _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
-      try admit(.read)
+      try admit(.start)
       var list: [UInt8] = []
       for name in try volume.listAttributes(of: inode, for: caller) { list += name + [0] }
       answer(reply, list, size)
@@ -45,7 +45,7 @@ extension Bridge {
     _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
-      try admit(.read)
+      try admit(.start)
       guard let mode = AttributeMode(flags: flags) else { throw .system(.invalid) }
       try volume.setAttribute(
         name.bytes, to: value.bytes, of: inode, mode, by: member(caller, of: inode, name, reply))
@@ -72,7 +72,7 @@ extension Bridge {
 
   func removexattr(_ name: Name, _ inode: InodeNumber, _ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.read)
+      try admit(.start)
       try volume.removeAttribute(name.bytes, of: inode)
       reply.done()
     } catch {

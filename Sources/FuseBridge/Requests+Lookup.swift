@@ -6,7 +6,7 @@ internal import Volume
 extension Bridge {
   func lookup(_ name: Name, in parent: InodeNumber, _ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.read)
+      try admit(.start)
       let attributes = try volume.lookup(FileName(name), in: parent)
       answer(reply, entry: attributes)
     } catch {
@@ -29,7 +29,7 @@ extension Bridge {
 
   func readlink(_ inode: InodeNumber, _ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.read)
+      try admit(.start)
       reply.link(try volume.symlinkTarget(of: inode))
     } catch {
       reply.error(error.errno)

@@ -9,7 +9,7 @@ extension Bridge {
     _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
-      try admit(.open)
+      try admit(.start)
       let attributes = try volume.makeNode(
         FileName(name), in: parent, mode: mode, device: UInt64(device), by: caller)
       answer(reply, entry: attributes)
@@ -23,7 +23,7 @@ extension Bridge {
     _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
-      try admit(.open)
+      try admit(.start)
       let attributes = try volume.makeDirectory(
         FileName(name), in: parent, mode: mode, by: caller)
       answer(reply, entry: attributes)
@@ -37,7 +37,7 @@ extension Bridge {
     _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
-      try admit(.open)
+      try admit(.start)
       let attributes = try volume.makeSymlink(
         FileName(name), in: parent, target: target.bytes, by: caller)
       answer(reply, entry: attributes)
@@ -50,7 +50,7 @@ extension Bridge {
     _ inode: InodeNumber, as name: Name, in parent: InodeNumber, _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
-      try admit(.open)
+      try admit(.start)
       let attributes = try volume.link(inode, as: FileName(name), in: parent)
       answer(reply, entry: attributes)
     } catch {
@@ -63,7 +63,7 @@ extension Bridge {
     _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
-      try admit(.open)
+      try admit(.start)
       let attributes = try makeAndOpen(FileName(name), in: parent, mode, flags, caller)
       let handle = Handle(flags: flags)
       remember(attributes.inode)

@@ -7,7 +7,7 @@ internal import Volume
 extension Bridge {
   func open(_ inode: InodeNumber, _ flags: Int32, _ caller: Caller, _ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.open)
+      try admit(.start)
       try volume.open(inode, truncate: flags & O_TRUNC != 0)
       if flags & O_TRUNC != 0 { try clearSetID(inode, caller, reply) }
       let handle = Handle(flags: flags)
@@ -39,14 +39,12 @@ extension Bridge {
   }
 
   func opened(_ inode: InodeNumber, _ handle: Handle) {
-    activity.opened()
     if handle.isWritable { known.addWriter(inode) }
   }
 
   func closed(_ inode: InodeNumber, _ handle: Handle) {
     if handle.isWritable { known.removeWriter(inode) }
     volume.release(inode)
-    activity.closed()
   }
 
   /// close(2) of one descriptor of a handle: the place where an application hears of a late error.
@@ -72,7 +70,7 @@ extension Bridge {
 
   func fsync(_ inode: InodeNumber, dataOnly: Bool, _ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.write)
+      try admit(.writeBack)
       try volume.sync(inode, dataOnly: dataOnly)
       reply.done()
     } catch {

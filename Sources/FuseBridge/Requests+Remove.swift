@@ -6,7 +6,7 @@ internal import Volume
 extension Bridge {
   func unlink(_ name: Name, in parent: InodeNumber, _ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.read)
+      try admit(.start)
       try volume.unlink(FileName(name), in: parent)
       reply.done()
     } catch {
@@ -16,7 +16,7 @@ extension Bridge {
 
   func rmdir(_ name: Name, in parent: InodeNumber, _ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.read)
+      try admit(.start)
       try volume.removeDirectory(FileName(name), in: parent)
       reply.done()
     } catch {
@@ -29,7 +29,7 @@ extension Bridge {
     _ flags: UInt32, _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
-      try admit(.read)
+      try admit(.start)
       guard let mode = RenameMode(flags: flags) else { throw .system(.invalid) }
       try volume.rename(
         FileName(name), in: parent, to: FileName(newName), in: newParent, mode)

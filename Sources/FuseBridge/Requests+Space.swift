@@ -7,7 +7,7 @@ extension Bridge {
   /// Not activity: desktops and `df` ask again and again.
   func statfs(_ reply: consuming Reply) {
     do throws(VolumeError) {
-      try admit(.write, isActivity: false)
+      try admit(.start, isActivity: false)
       reply.space(try volume.space())
     } catch {
       reply.error(error.errno)
@@ -22,15 +22,21 @@ extension Bridge {
     _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
-      try admit(.write)
+      try admit(.start)
       guard let mode = AllocationMode(flags: mode) else { throw .system(.notSupported) }
       let start = try UInt64(offset: offset)
       let (end, overflow) = start.addingReportingOverflow(try UInt64(offset: count))
       guard !overflow, end <= UInt64(off_t.max) else { throw .system(.fileTooLarge) }
       let clearsSetID = caller.user != 0
-      defer { if clearsSetID { kernel.invalidateAttributes(inode) } }
-      try volume.allocate(inode, start..<end, mode, clearsSetID: clearsSetID)
-      if clearsSetID { try clearSetGroup(inode, caller, reply) }
+      do throws(VolumeError) {
+        try volume.allocate(inode, start..<end, mode, clearsSetID: clearsSetID)
+        if clearsSetID { try clearSetGroup(inode, caller, reply) }
+      } catch {
+        if clearsSetID { kernel.invalidateAttributes(inode) }
+        throw error
+      }
+      // Before the answer: the program may run the file right after it.
+      if clearsSetID { kernel.invalidateAttributes(inode) }
       reply.done()
     } catch {
       reply.error(error.errno)
@@ -48,7 +54,7 @@ extension Bridge {
     _ inode: InodeNumber, from offset: off_t, _ whence: Int32, _ reply: consuming Reply
   ) {
     do throws(VolumeError) {
-      try admit(.read)
+      try admit(.start)
       guard offset >= 0 else { throw .system(.noAddress) }
       let start = try UInt64(offset: offset)
       guard let target = SeekTarget(rawValue: whence) else { throw .system(.invalid) }

@@ -1,11 +1,12 @@
 internal import CFuse3
 internal import Glibc
+internal import POSIX
 
 /// Taking a filesystem out of the tree, umount2(2), or fusermount3(1) where that is for root only.
 ///
 /// It goes by device and not by path: what was mounted over the mount point is somebody else's, and
 /// our own mount may have been moved, or bound to other places.
-enum Unmount {
+package enum Unmount {
   /// Takes away every mount of a filesystem that this process sees, but for those that another
   /// mount lies on. Lazily: even while in use.
   static func run(_ device: String, lazily: Bool) {
@@ -20,7 +21,23 @@ enum Unmount {
     // UMOUNT_NOFOLLOW: a link put in place of the mount point is not followed.
     let flags: Int32 = 8 | (lazily ? 2 : 0)
     guard unsafe umount2(mountPoint, flags) != 0, errno == EPERM else { return }
-    _ = unsafe coffre_fuse_run_fusermount(mountPoint, lazily ? 1 : 0)
+    byHelper(mountPoint, lazily: lazily)
+  }
+
+  /// fusermount3(1), which does it for the one who mounted. False if it did not.
+  ///
+  /// From fixed places only: a program that becomes root is not looked up in PATH.
+  @discardableResult
+  package static func byHelper(_ mountPoint: String, lazily: Bool) -> Bool {
+    let words = ["fusermount3", "-u", "-q"] + (lazily ? ["-z"] : []) + ["--", mountPoint]
+    for tool in ["/usr/bin/fusermount3", "/bin/fusermount3", "/usr/local/bin/fusermount3"] {
+      guard
+        let process = try? System.spawn(
+          tool, words, descriptors: [.null, .null, .null], detached: false)
+      else { continue }
+      return (try? System.wait(for: process)) == .exited(0)
+    }
+    return false
   }
 
   /// Cuts the connection, so that every request fails and every wait in the kernel ends.

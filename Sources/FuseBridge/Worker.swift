@@ -27,6 +27,8 @@ final class Worker {
   private(set) var clearsSetID = false
   /// Whether the request was let in, and so counts as under way until it is processed.
   var isAdmitted = false
+  /// Whether it counts as use of the mount until then.
+  var isActive = false
   /// Plaintext on its way to the kernel. Grows to what is asked for; wiped when it goes.
   private var reading = Buffer(count: 128 << 10)
   /// libfuse's own buffer, allocated at the first request: plaintext on its way from the kernel.
@@ -60,11 +62,16 @@ final class Worker {
       let isInit = unsafe coffre_fuse_opcode(request.mem, request.size) == FUSE_INIT.rawValue
       if isInit { unsafe Wire.note(request, bridge) }
       unsafe fuse_session_process_buf(session, &request)
+      if isActive {
+        isActive = false
+        bridge.activity.finish()
+      }
       if isAdmitted {
         isAdmitted = false
         bridge.end()
+        // One that was refused moves nothing.
+        bridge.activity.answered()
       }
-      bridge.activity.answered()
       if isInit { started(bridge.isAgreed.load(ordering: .relaxed)) }
     }
   }

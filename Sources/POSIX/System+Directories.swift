@@ -59,7 +59,13 @@ extension System {
     var status = statvfs()
     guard unsafe fstatvfs(number, &status) == 0 else { throw .current }
     let unit = UInt64(status.f_frsize)
-    return (UInt64(status.f_blocks) * unit, UInt64(status.f_bavail) * unit)
+    return (bytes(UInt64(status.f_blocks), unit), bytes(UInt64(status.f_bavail), unit))
+  }
+
+  /// What a filesystem may well claim is more than there are bytes to count.
+  static func bytes(_ blocks: UInt64, _ unit: UInt64) -> UInt64 {
+    let (bytes, overflow) = blocks.multipliedReportingOverflow(by: unit)
+    return overflow ? .max : bytes
   }
 
   /// flock(2) without waiting; EWOULDBLOCK if another holds it.

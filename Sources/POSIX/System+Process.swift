@@ -109,8 +109,8 @@ extension System {
   /// bytes.
   package static func nameThread(_ name: String) { unsafe coffre_name_thread(name) }
 
-  /// Blocks SIGTERM, SIGINT and SIGHUP; to be called before any thread is started, so that all of
-  /// them do.
+  /// Blocks SIGTERM, SIGINT, SIGHUP and SIGQUIT; to be called before any thread is started, so that
+  /// all of them do.
   package static func holdSignals() { coffre_hold_signals() }
 
   /// Waits for one of the signals held, sigwait(3).

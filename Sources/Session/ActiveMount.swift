@@ -1,3 +1,4 @@
+import Crypto
 import FuseBridge
 import POSIX
 import Vault
@@ -9,12 +10,15 @@ final class ActiveMount: Sendable {
   let session: MountSession
   let settings: MountSettings
   private let since = Clock.realtime.seconds
+  private let folder: String
   private let ending = Monitor(Ending())
 
   private struct Ending {
     var isClosing = false
     var isClosed = false
     var isOver = false
+    /// The vault's disk hangs: the keys are wiped, and threads are left behind.
+    var isAbandoned = false
     var failure: VolumeError?
   }
 
@@ -22,9 +26,13 @@ final class ActiveMount: Sendable {
   init(_ vault: OpenVault, _ settings: MountSettings) throws(Failure) {
     self.vault = vault
     self.settings = settings
+    folder = (try? System.status(at: settings.vault).identity) ?? ""
     var options = MountOptions()
     options.readOnly = settings.readOnly || vault.volume.isReadOnly
     options.allowOther = settings.allowOther
+    options.patience = settings.patience
+    options.idleLimit = settings.lockAfter.map { $0 * 1_000_000_000 }
+    options.lowerCalls = { vault.finishedCalls }
     for option in settings.extra {
       switch option {
       case "dev": options.deviceFiles = true
@@ -54,30 +62,50 @@ final class ActiveMount: Sendable {
   }
 
   /// Serves until the mount is gone, whoever takes it away; the vault is closed then. Throws if it
-  /// could never be used.
+  /// could never be used. Returns also when the end hangs, see `isAbandoned`.
   func run(onReady: @escaping @Sendable () -> Void) throws(Failure) {
-    defer {
+    let refusal = Lock<MountError?>(nil)
+    _ = Step("coffre-serve") { [self] in
+      do throws(MountError) { try session.run(onReady: onReady) } catch {
+        let reason = error
+        refusal.withLock { $0 = reason }
+      }
       closeVault()
       ending.withLock { $0.isOver = true }
     }
-    do throws(MountError) { try session.run(onReady: onReady) } catch {
+    ending.withLock(when: { $0.isOver }, timeout: nil) { _ in }
+    if let error = refusal.withLock({ $0 }) {
       throw Failure(error, mountPoint: settings.mountPoint)
     }
   }
 
   /// Locks: everything is written, nothing readable stays, the mount goes, keys are wiped. Returns
-  /// when all that is done; false if the mount is still there.
-  func lock() -> Bool {
+  /// when all that is done, or the vault's disk hangs and what can be done without it is.
+  func lock() {
     // If somebody else is at it already, this returns at once, and the end is waited for all the
     // same.
     session.stop { [self] in closeVault() }
-    return ending.withLock(when: { $0.isOver }, timeout: 600_000_000_000) { $0.isOver }
+    if session.isStuck { abandonKeys() }
+    ending.withLock(when: { $0.isOver }, timeout: nil) { _ in }
   }
 
   /// Takes a mount away that was never served.
-  func abandon() {
-    _ = try? Thread.start("coffre-abandon") { [self] in _ = lock() }
+  func discard() {
+    _ = try? Thread.start("coffre-discard") { [self] in lock() }
     try? run {}
+  }
+
+  /// The vault's disk hangs: nothing more is to be had of the threads that wait for it. The process
+  /// has to end now, without waiting for them.
+  var isAbandoned: Bool { ending.withLock { $0.isAbandoned } }
+
+  private func abandonKeys() {
+    KeyWipe.everything()
+    ending.withLock { ending in
+      ending.isAbandoned = true
+      ending.isClosed = true
+      if session.isStuck { ending.isOver = true }
+    }
   }
 
   /// Once, and whoever comes second waits.
@@ -89,16 +117,23 @@ final class ActiveMount: Sendable {
     guard isFirst else {
       return ending.withLock(when: { $0.isClosed }, timeout: nil) { _ in }
     }
-    var failure: VolumeError?
-    do throws(VolumeError) { try vault.close() } catch { failure = error }
-    ending.withLock { ending in
-      ending.failure = failure
-      ending.isClosed = true
+    let closing = Step("coffre-close") { [self] in
+      var failure: VolumeError?
+      do throws(VolumeError) { try vault.close() } catch { failure = error }
+      ending.withLock { ending in
+        ending.failure = failure
+        ending.isClosed = true
+      }
     }
+    if !session.wait(for: closing) { abandonKeys() }
   }
 
   /// Why the last write failed, if it did: what the kernel still had, or the vault's own end.
   var failure: Failure? {
+    if isAbandoned || session.isCut {
+      return Failure(
+        .systemError, "the vault's disk did not answer; what was not yet written there is lost")
+    }
     let closing = ending.withLock { $0.failure?.errno }
     guard let errno = session.writeBackFailure ?? closing else { return nil }
     return Failure(errno, doing: "the last changes could not all be written")
@@ -114,13 +149,12 @@ final class ActiveMount: Sendable {
   var status: MountStatus {
     let statistics = vault.volume.statistics
     return MountStatus(
-      vault: settings.vault, mountPoint: settings.mountPoint,
+      vault: settings.vault, folder: folder, mountPoint: settings.mountPoint,
       identifier: vault.information.identifier, since: since, idle: idle / 1_000_000_000,
       lockAfter: settings.lockAfter, readOnly: vault.volume.isReadOnly,
-      readOnlyReason: settings.readOnly ? nil : vault.volume.readOnlyReason,
       generation: statistics.generation, healedCopies: statistics.healedCopies,
       unreadablePieces: statistics.unreadablePieces,
-      process: System.processNumber, warnings: vault.lastingNotices)
+      process: System.processNumber, problems: vault.problems)
   }
 }
 

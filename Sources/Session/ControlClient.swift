@@ -64,38 +64,55 @@ package enum ControlClient {
     let sight = look()
     let whole = MountPaths.resolved(path)
     let named = sight.mounts.filter {
-      $0.status.vault.hasSameBytes(as: whole) || $0.status.mountPoint.hasSameBytes(as: whole)
+      $0.status.mountPoint.hasSameBytes(as: whole) || isFolder(whole, of: $0.status)
     }
-    if !named.isEmpty { return named }
-    let identifier = sight.isEmpty ? nil : (try? Vault(path: whole).information())?.identifier
-    let same = sight.mounts.filter {
-      $0.status.identifier == identifier && isSameFolder($0.status.vault, whole)
-    }
-    guard same.isEmpty, let silent = sight.silent.first else { return same }
+    guard named.isEmpty, let silent = sight.silent.first else { return named }
+    let identifier = (try? Vault(path: whole).information())?.identifier
     if identifier == silent.identifier || MountPaths.isOurs(whole) { throw silent.failure }
     return []
   }
 
-  /// Whether a vault is the one a mount has open, seen by another path or moved; a copy of it has
-  /// the same id and is another one.
-  private static func isSameFolder(_ mounted: String, _ path: String) -> Bool {
-    guard let one = try? System.status(at: mounted) else { return true }
-    guard let other = try? System.status(at: path) else { return false }
-    return one.device == other.device && one.inode == other.inode
+  /// Whether a vault is the one a mount has open, seen by another path or moved. A copy of it has
+  /// the same id, and may have come to the same path, and is another one.
+  private static func isFolder(_ path: String, of status: MountStatus) -> Bool {
+    guard let found = try? System.status(at: path) else {
+      return status.vault.hasSameBytes(as: path)
+    }
+    return status.folder == found.identity
   }
 
   /// Locks a mount; returns when its process is gone.
-  package static func lock(_ found: Found) throws(Failure) {
-    guard let connection = try? connect(found.socket) else { return }
-    try ask(connection, Message("lock"))
-    connection.waitForEnd()
+  package static func lock(_ found: Found) throws(Failure) { try lock(found, patience: 5000) }
+
+  static func lock(_ found: Found, patience: Int32) throws(Failure) {
+    guard let connection = try reconnect(found, patience) else { return }
+    do throws(Errno) { try connection.send(Message("lock")) } catch {
+      throw Failure(error, doing: "control socket")
+    }
+    let reply = connection.receive(patience: nil)
+    // Also after a failure: the vault is locked all the same, and its process about to go, unless
+    // its disk holds it.
+    if reply?["process"] != "stays" { connection.waitForEnd() }
+    try understand(reply)
+  }
+
+  /// Nil if the mount is gone, and nothing but that: whoever can't be reached may be there.
+  private static func reconnect(
+    _ found: Found, _ patience: Int32
+  ) throws(Failure) -> Connection? {
+    do throws(Errno) { return try connect(found.socket, patience) } catch {
+      guard error == .refused || error == .noSuchFile else {
+        throw Failure(error, doing: "control socket")
+      }
+      return nil
+    }
   }
 
   /// Changes the password of a mounted vault, through the process that has it open.
   package static func changePassword(
     _ found: Found, old: borrowing SecretBytes, new: borrowing SecretBytes
   ) throws(Failure) {
-    guard let connection = try? connect(found.socket) else {
+    guard let connection = try reconnect(found, 5000) else {
       throw Failure(.notMounted, "the vault was locked in the meantime")
     }
     do throws(Errno) {
@@ -104,13 +121,6 @@ package enum ControlClient {
       try connection.send(old)
       try connection.send(new)
     } catch { throw Failure(error, doing: "control socket") }
-    try understand(connection.receive(patience: nil))
-  }
-
-  private static func ask(_ connection: Connection, _ message: Message) throws(Failure) {
-    do throws(Errno) { try connection.send(message) } catch {
-      throw Failure(error, doing: "control socket")
-    }
     try understand(connection.receive(patience: nil))
   }
 
@@ -128,8 +138,4 @@ package enum ControlClient {
     guard try connection.peer().user == System.userNumber else { throw .accessDenied }
     return connection
   }
-}
-
-extension ControlClient.Sight {
-  fileprivate var isEmpty: Bool { mounts.isEmpty && silent.isEmpty }
 }

@@ -5,6 +5,7 @@ import POSIX
 final class ControlSocket: Sendable {
   let path: String
   private let listener: Descriptor
+  private let isRemoved = Lock(false)
 
   private init(_ path: String, _ listener: consuming Descriptor) {
     self.path = path
@@ -67,5 +68,12 @@ final class ControlSocket: Sendable {
     }
   }
 
-  func remove() { try? System.remove(path) }
+  /// Once: the name may be somebody else's right after.
+  func remove() {
+    let isFirst = isRemoved.withLock { isRemoved in
+      defer { isRemoved = true }
+      return !isRemoved
+    }
+    if isFirst { try? System.remove(path) }
+  }
 }

@@ -71,7 +71,7 @@ extension Failure {
       self.init(.inUse, "the vault is in use", hint: "see `coffre status`, or lock it first")
     case .noSpace: self.init(.noSpace, "no space left where the vault is")
     case .outOfMemory: self.init(.systemError, "not enough memory to try the password (64 MiB)")
-    case .readOnly: self.init(.systemError, "the vault is mounted read-only")
+    case .readOnly(let reason): self.init(.systemError, reason)
     case .locked: self.init(.notMounted, "the vault was locked in the meantime")
     case .passwordChanged(let error):
       let reason = Failure(error, vault: vault)

@@ -35,15 +35,17 @@ enum MountOption {
         table[String(name)] = Entry(option: option, takesValue: value)
       }
     }
-    add(.passed, "ro rw dev nodev suid nosuid exec noexec sync dirsync allow_other allow_root")
+    add(.passed, "ro rw dev nodev suid nosuid exec noexec sync allow_other allow_root")
     add(.passed, "noatime auto_unmount default_permissions")
-    add(.passed, value: true, "fsname subtype max_read")
+    add(.passed, value: true, "fsname max_read")
     add(.passed, value: true, "context fscontext defcontext rootcontext")
     // A vault keeps no time of a reading, and times are never late.
     add(.idle, "atime diratime nodiratime relatime norelatime nostrictatime")
     add(.idle, "lazytime nolazytime defaults async silent loud")
     add(.idle, "auto noauto user nouser users owner noowner group nogroup nofail _netdev")
     add(.idle, value: true, "comment uhelper helper")
+    add(.refused("by its type the mount is found again"), value: true, "subtype")
+    add(.refused("names are durable after fsync(2) only, sync(1) or a lock"), "dirsync")
     add(.refused("a vault keeps no time of a reading"), "strictatime")
     add(.refused("lock the vault and mount it anew"), "remount")
     add(.refused("mount the vault, then use mount(8)"), "bind rbind move")

@@ -26,7 +26,7 @@ package enum MountServer {
       try watch(mount)
       try server.start()
     } catch {
-      mount.abandon()
+      mount.discard()
       throw error
     }
     let notices = vault.notices + Warnings.now
@@ -36,7 +36,7 @@ package enum MountServer {
     }
     try mount.run {
       guard !onReady(notices) else { return }
-      _ = try? Thread.start("coffre-lock") { _ = mount.lock() }
+      _ = try? Thread.start("coffre-lock") { mount.lock() }
     }
     if let failure = mount.failure { throw failure }
   }
@@ -60,98 +60,11 @@ package enum MountServer {
       try Thread.start("coffre-signals") {
         while true {
           _ = System.waitForSignal()
-          _ = mount.lock()
+          mount.lock()
         }
       }
       guard let seconds = mount.settings.lockAfter else { return }
       try Thread.start("coffre-idle") { IdleLock.watch(mount, limit: seconds * 1_000_000_000) }
     } catch { throw Failure(error, doing: "starting a thread") }
-  }
-}
-
-/// Locks a mount that nobody uses.
-///
-/// A program the kernel serves from its page cache makes no request. So the caches are dropped once
-/// in every silence, when half the limit is over: whoever is at work in the second half has to ask
-/// again, and is seen.
-struct IdleLock {
-  enum Step: Hashable {
-    case wait(until: UInt64)
-    case dropCaches
-    case lock
-  }
-
-  let limit: UInt64
-  /// The silence, by its beginning, in which caches were dropped last, and when that was done.
-  private var dropped: (silence: UInt64, at: UInt64)?
-
-  init(limit: UInt64) { self.limit = limit }
-
-  /// What is due at a time, when `last` was the time of the last request.
-  func step(at now: UInt64, last: UInt64) -> Step {
-    let half = limit / 2
-    let end = last + limit
-    if let dropped, dropped.silence == last {
-      // Dropping writes back first, which may take its time: half the limit is left all the same.
-      let due = max(end, dropped.at + half)
-      return now < due ? .wait(until: due) : .lock
-    }
-    // Over without a drop: the machine has slept.
-    if now >= end { return .lock }
-    return now < last + half ? .wait(until: last + half) : .dropCaches
-  }
-
-  mutating func noteDrop(silence: UInt64, at now: UInt64) { dropped = (silence, now) }
-
-  /// Returns once the mount is locked. Time the machine slept counts.
-  static func watch(_ mount: ActiveMount, limit: UInt64) {
-    var idle = IdleLock(limit: limit)
-    while true {
-      let last = mount.session.lastActivity
-      let now = Clock.boottime
-      switch idle.step(at: now, last: last) {
-      case .wait(let time):
-        // A sleep stands still with the machine, so it is short: at waking the time may be over.
-        Clock.sleep(nanoseconds: min(time - now + 1_000_000, 10_000_000_000))
-      case .dropCaches:
-        mount.session.dropCaches()
-        idle.noteDrop(silence: last, at: Clock.boottime)
-      case .lock:
-        if mount.lock() { return }
-      }
-    }
-  }
-}
-
-/// What a person should know of the machine before working in a vault.
-enum Warnings {
-  static var now: [String] {
-    var warnings: [String] = []
-    if hasOpenSwap {
-      warnings.append("swap is on and not encrypted; contents of open files may reach the disk")
-    }
-    if !SecretMemory.shared.withLock({ $0.isFullyLocked }) {
-      warnings.append("not all memory with keys could be locked; see `ulimit -l`")
-    }
-    return warnings
-  }
-
-  /// A swap area that is neither memory (zram) nor a dm-crypt device.
-  private static var hasOpenSwap: Bool {
-    guard let bytes = try? System.readFile("/proc/swaps", limit: 1 << 16) else { return false }
-    return bytes.split(separator: UInt8(ascii: "\n")).dropFirst().contains { line in
-      let path = String(decoding: line.prefix { $0 != UInt8(ascii: " ") && $0 != 9 }, as: UTF8.self)
-      return isOpen(path)
-    }
-  }
-
-  private static func isOpen(_ path: String) -> Bool {
-    let real = (try? System.realPath(path)) ?? path
-    let name = real.split(separator: "/").last.map { String($0) } ?? ""
-    if name.hasPrefix("zram") { return false }
-    guard name.hasPrefix("dm-"),
-      let uuid = try? System.readFile("/sys/block/\(name)/dm/uuid", limit: 256)
-    else { return true }
-    return !String(decoding: uuid, as: UTF8.self).hasPrefix("CRYPT-")
   }
 }

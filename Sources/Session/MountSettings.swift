@@ -1,3 +1,4 @@
+import FuseBridge
 import POSIX
 
 /// What `coffre mount` was asked for, with absolute paths.
@@ -12,6 +13,9 @@ package struct MountSettings: Hashable, Sendable {
   package var lockAfter: UInt64? = 900
   /// Options given by -o, one each.
   package var extra: [String] = []
+
+  /// See `MountOptions`; not for a person to set.
+  var patience = MountOptions().patience
 
   package init(vault: String, mountPoint: String) {
     self.vault = vault

@@ -3,6 +3,8 @@ import POSIX
 /// What `coffre status` tells of one mount.
 package struct MountStatus: Hashable, Sendable {
   package let vault: String
+  /// Which folder that is, wherever it was moved to since: device and inode.
+  package let folder: String
   package let mountPoint: String
   /// The vault's id.
   package let identifier: String
@@ -13,15 +15,13 @@ package struct MountStatus: Hashable, Sendable {
   /// Nil for never.
   package let lockAfter: UInt64?
   package let readOnly: Bool
-  /// Why, where nobody asked for it.
-  package let readOnlyReason: String?
   package let generation: UInt64
   package let healedCopies: Int
   /// Stored pieces that programs asked for and that could not be read.
   package let unreadablePieces: Int
   package let process: Int32
-  /// What a person should know as long as it is mounted, as sentences.
-  package let warnings: [String]
+  /// What is wrong, as sentences.
+  package let problems: [String]
 }
 
 extension MountStatus {
@@ -29,14 +29,14 @@ extension MountStatus {
     var message = Message(
       "mount",
       [
-        "vault": vault, "mountpoint": mountPoint, "id": identifier, "since": String(since),
+        "vault": vault, "mountpoint": mountPoint, "folder": folder, "id": identifier,
+        "since": String(since),
         "idle": String(idle), "read-only": readOnly ? "yes" : "no",
         "generation": String(generation), "healed": String(healedCopies),
         "unreadable": String(unreadablePieces),
-        "process": String(process), "warnings": warnings.joined(separator: "\n"),
+        "process": String(process), "problems": problems.joined(separator: "\n"),
       ])
     message["lock-after"] = lockAfter.map { String($0) }
-    message["reason"] = readOnlyReason
     return message
   }
 
@@ -51,17 +51,22 @@ extension MountStatus {
       let process = message["process"].flatMap({ Int32($0) })
     else { return nil }
     self.vault = vault
+    folder = message["folder"] ?? ""
     self.mountPoint = mountPoint
     self.identifier = identifier
     self.since = since
     self.idle = idle
     lockAfter = message["lock-after"].flatMap { UInt32($0) }.map { UInt64($0) }
     readOnly = message["read-only"] == "yes"
-    readOnlyReason = message["reason"]
     self.generation = generation
     healedCopies = healed
     unreadablePieces = unreadable
     self.process = process
-    warnings = (message["warnings"] ?? "").parts(between: "\n")
+    problems = (message["problems"] ?? "").parts(between: "\n")
   }
+}
+
+extension FileStatus {
+  /// One folder, by whatever path.
+  var identity: String { "\(device):\(inode)" }
 }

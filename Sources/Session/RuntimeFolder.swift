@@ -1,8 +1,10 @@
 import POSIX
+import Vault
 
 /// The folder of the control sockets: nobody but its owner gets in.
 enum RuntimeFolder {
-  /// Where it may be: $XDG_RUNTIME_DIR/coffre, /run/user/UID/coffre, /tmp/coffre-UID.
+  /// Where it may be: $XDG_RUNTIME_DIR/coffre, /run/user/UID/coffre, /tmp/coffre-UID, and in the
+  /// state folder, where nobody else can have been first.
   private static var candidates: [String] {
     let user = System.userNumber
     var paths: [String] = []
@@ -11,7 +13,9 @@ enum RuntimeFolder {
     }
     let common = "/run/user/\(user)/coffre"
     if !paths.contains(common) { paths.append(common) }
-    return paths + ["/tmp/coffre-\(user)"]
+    paths.append("/tmp/coffre-\(user)")
+    if let state = AnchorFolder.path { paths.append(state + "/run") }
+    return paths
   }
 
   /// A folder of ours, private; in /tmp anybody could have put one in its place.

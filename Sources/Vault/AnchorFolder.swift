@@ -3,7 +3,10 @@ import POSIX
 
 /// Where this machine remembers what it saw of its vaults: $XDG_STATE_HOME/coffre, or
 /// ~/.local/state/coffre.
-enum AnchorFolder {
+package enum AnchorFolder {
+  /// Absolute; nil where there is no home.
+  package static var path: String? { base().map { $0 + "/coffre" } }
+
   /// Opens the folder, made if need be; nil if that can't be: the vault works, an old copy of it
   /// goes unnoticed.
   static func open() -> PosixDisk? {

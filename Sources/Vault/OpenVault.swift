@@ -16,7 +16,7 @@ package final class OpenVault: Sendable {
   /// vault is not closed in the midst of it.
   private let isClosed = Lock(false)
 
-  fileprivate init(
+  init(
     _ vault: Vault, _ information: VaultInformation, _ volume: Volume, isReadOnly: Bool,
     lock: VaultLock
   ) {
@@ -27,12 +27,16 @@ package final class OpenVault: Sendable {
     self.lock = Lock(lock)
   }
 
+  /// How many calls of the vault's disk have come to their end; rises only.
+  package var finishedCalls: Int { vault.disk.finishedCalls }
+
   /// What a person should be told after the mount, as sentences.
   package var notices: [String] { volume.warnings.map { sentence($0) } }
 
-  /// What a person should be told as long as the vault is open.
-  package var lastingNotices: [String] {
-    volume.warnings.filter { $0.isLasting }.map { sentence($0) }
+  /// What is wrong with the vault while it is mounted, as sentences.
+  package var problems: [String] {
+    let failure = volume.statistics.failure.map { ["no change is taken any more: \($0)"] } ?? []
+    return failure + volume.warnings.filter { $0.isLasting }.map { sentence($0) }
   }
 
   private func sentence(_ warning: OpenWarning) -> String {
@@ -50,7 +54,7 @@ package final class OpenVault: Sendable {
   package func changePassword(
     old: borrowing SecretBytes, new: borrowing SecretBytes
   ) throws(VaultError) {
-    guard !isReadOnly else { throw .readOnly }
+    guard !isReadOnly else { throw .readOnly("the vault is mounted read-only") }
     try isClosed.withLock { (isClosed) throws(VaultError) in
       guard !isClosed else { throw .locked }
       let generation = try vault.configuration.changePassword(old: old, new: new)

@@ -103,6 +103,13 @@ extension Vault {
     let names: Set<String>
     do throws(DiskError) { names = Set(try disk.list("")) } catch { throw VaultError(error) }
     let own = names.contains(mark) ? harmless.union(objects) : harmless
+    // The mark may have come back, by a program that keeps folders in step: who has contents is a
+    // vault that was used.
+    if names.contains(mark), names.contains("data") {
+      let contents: [String]
+      do throws(DiskError) { contents = try disk.list("data") } catch { throw VaultError(error) }
+      guard contents.isEmpty else { throw .isVault }
+    }
     guard !names.isSubset(of: own) else { return }
     if ConfigurationFiles.areVault(names) { throw .isVault }
     throw ConfigurationFiles.haveLostConfiguration(names) ? .missingConfiguration : .notEmpty

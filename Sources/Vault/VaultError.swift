@@ -42,7 +42,8 @@ package indirect enum VaultError: Error, Hashable, Sendable {
   case noSpace
   /// No memory for the password function.
   case outOfMemory
-  case readOnly
+  /// Nothing can be changed; the reason as a sentence.
+  case readOnly(String)
   /// It was locked before anything was done.
   case locked
   /// The new password holds, and the old one no more; what came after that failed.
@@ -73,7 +74,7 @@ extension VaultError {
     case .forked: self = .forked
     case .olderConfiguration: self = .olderConfiguration
     case .noSpace: self = .noSpace
-    case .readOnly: self = .readOnly
+    case .readOnly(let reason): self = .readOnly(reason)
     case .posix(let errno): self = .system(errno, operation: "volume")
     case .closed: self = .system(.badDescriptor, operation: "volume")
     }

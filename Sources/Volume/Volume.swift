@@ -34,13 +34,11 @@ package final class Volume: Sendable {
     engine.anchorFailed ? engine.warnings + [.anchorUnwritable] : engine.warnings
   }
   package var isReadOnly: Bool { engine.isReadOnly }
-  /// Why nothing can be changed, as a sentence; nil while it can.
-  package var readOnlyReason: String? { engine.readOnlyReason }
 
   package var statistics: VolumeStatistics {
     VolumeStatistics(
       generation: engine.generation, healedCopies: engine.healedCopies,
-      unreadablePieces: unreadable.count, anchorUnwritable: engine.anchorFailed)
+      unreadablePieces: unreadable.count, failure: engine.failure)
   }
 
   /// Makes a new empty volume in an empty vault folder, with `owner`'s root directory.
@@ -131,14 +129,15 @@ package final class Volume: Sendable {
   }
 }
 
-/// Figures for `status` and `info`.
+/// Figures for `status`, to be had without waiting for the disk.
 package struct VolumeStatistics: Hashable, Sendable {
   package let generation: UInt64
   /// Metadata copies found bad and rewritten since the mount.
   package let healedCopies: Int
   /// Pieces that readers met and could not read since the mount.
   package let unreadablePieces: Int
-  package let anchorUnwritable: Bool
+  /// Why the volume was turned read-only, as a sentence; nil if it was not.
+  package let failure: String?
 }
 
 extension VolumeError {

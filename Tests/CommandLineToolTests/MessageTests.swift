@@ -31,10 +31,11 @@ import Testing
 
   @Test func statusArrivesWhole() {
     let status = MountStatus(
-      vault: "/v v", mountPoint: "/m", identifier: "00ff", since: 1_700_000_000, idle: 3,
-      lockAfter: 900, readOnly: true, readOnlyReason: "a sync failed: why", generation: 12,
-      healedCopies: 1, unreadablePieces: 3, process: 77,
-      warnings: ["one, or 50 %", "the other"])
+      vault: "/v v", folder: "1:2", mountPoint: "/m", identifier: "00ff", since: 1_700_000_000,
+      idle: 3,
+      lockAfter: 900, readOnly: false, generation: 12, healedCopies: 1,
+      unreadablePieces: 3, process: 77,
+      problems: ["one: 50 %", "two"])
     #expect(MountStatus(status.message) == status)
   }
 

@@ -154,7 +154,7 @@ import Testing
     #expect(throws: EngineError.self) { try scene.switchSegment() }
     scene.disk.fault = nil
     expect(scene.engine, isReadOnly: true)
-    let reason = try #require(scene.engine.readOnlyReason)
+    let reason = try #require(scene.engine.failure)
     #expect(throws: EngineError.readOnly(reason)) { try scene.switchSegment() }
     let engine = try scene.vault.open(scene.disk.snapshot())
     #expect(engine.count(of: scene.frames) == 1)

@@ -52,7 +52,7 @@ struct DamagedJournalTests {
     #expect(outcome.status == 0 && outcome.output.contains("are not shown"), "\(outcome.output)")
     try vault.check("test \"$(cat kept)\" = one && test ! -e a && ! touch new 2>/dev/null")
     let status = try vault.coffre(["status"]).output
-    #expect(status.contains("warning: the journal is damaged in journal/0"), "\(status)")
+    #expect(status.contains("problem: the journal is damaged in journal/0"), "\(status)")
     try vault.lock()
     #expect(try sums(vault) == before)
   }

@@ -10,7 +10,7 @@ int coffre_spawn(const char *path, const char *words, size_t count, const int *f
                  int detached, int *pid);
 /* The exit status if the process ended by itself, minus the signal that killed it; or -1000 - errno. */
 int coffre_wait(int pid);
-/* Blocks TERM, INT and HUP in the calling thread and those it starts, and ignores PIPE. */
+/* Blocks TERM, INT, HUP and QUIT in the calling thread and those it starts, and ignores PIPE. */
 void coffre_hold_signals(void);
 /* Waits for one of them. */
 int coffre_wait_signal(void);

@@ -9,11 +9,8 @@
 
 int coffre_open(int directory, const char *path, int flags, unsigned mode);
 int coffre_fallocate(int fd, int mode, off_t offset, off_t length);
-int coffre_renameat2(int from, const char *name, int to, const char *newname, unsigned flags);
-int coffre_prctl(int option, unsigned long value);
 int coffre_memfd_secret(void);
 int coffre_accept4(int fd);
-int coffre_syncfs(int fd);
 int coffre_peer(int fd, int *pid, unsigned *uid, unsigned *gid);
 long coffre_getrandom(void *buffer, size_t length);
 int coffre_limit_core(void);

@@ -29,19 +29,7 @@ extension MountTable {
       return true
     } catch {
       // Unmounting is for root; fusermount3 does it for the one who mounted.
-      return fusermount(path)
+      return Unmount.byHelper(path, lazily: true)
     }
-  }
-
-  private static func fusermount(_ path: String) -> Bool {
-    for tool in ["/usr/bin/fusermount3", "/bin/fusermount3", "/usr/local/bin/fusermount3"] {
-      guard
-        let process = try? System.spawn(
-          tool, ["fusermount3", "-u", "-z", "-q", "--", path], descriptors: [.null, .null, .null],
-          detached: false)
-      else { continue }
-      return (try? System.wait(for: process)) == .exited(0)
-    }
-    return false
   }
 }
