@@ -17,7 +17,8 @@ final class Kernel: Sendable {
   }
 
   private let state = Lock(State())
-  /// Calls that have come to their end: a sign that things move.
+  /// Calls that have come to their end: a sign that things move. Of pages only: nothing else ever
+  /// waits.
   private let finished = Atomic<Int>(0)
   var finishedCalls: Int { finished.load(ordering: .relaxed) }
 
@@ -37,6 +38,7 @@ final class Kernel: Sendable {
       return unsafe fuse_lowlevel_notify_inval_inode(
         session, fuse_ino_t(inode.rawValue), offset, count)
     }
+    finished.wrappingAdd(1, ordering: .relaxed)
   }
 
   /// Forgets attributes alone. Pages are left out by a negative offset, so nothing is written back,
@@ -88,6 +90,5 @@ final class Kernel: Sendable {
     guard let session = unsafe session else { return }
     _ = unsafe body(session)
     state.withLock { $0.calls -= 1 }
-    finished.wrappingAdd(1, ordering: .relaxed)
   }
 }

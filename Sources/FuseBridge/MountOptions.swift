@@ -12,8 +12,8 @@ package struct MountOptions: Sendable {
   /// More options for `-o`, as a person gave them; libfuse refuses what it does not know.
   package var extra: [String] = []
   /// For how long nothing may move while the mount is locked before it counts as hanging, in
-  /// seconds: longer than a slow disk takes for one sync, so short that a lock on one that hangs
-  /// ends within the 90 s that a shutdown waits.
+  /// seconds: longer than a slow disk takes for one sync. A lock on one that hangs ends in twice
+  /// that time at about; what the background threads still got done counts as movement.
   package var patience = 45.0
   /// Without use for so many nanoseconds, the mount takes no request any more; nil for never.
   package var idleLimit: UInt64?
