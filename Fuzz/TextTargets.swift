@@ -43,8 +43,8 @@ enum TextTargets {
     }
     if let status = MountStatus(found) {
       precondition(MountStatus(status.message) == status, "a status reads as it was written")
-      _ = StatusCommand.text(of: [status], asJSON: true)
-      _ = StatusCommand.text(of: [status], asJSON: false)
+      _ = [status].map(StatusCommand.json)
+      _ = [status].flatMap(StatusCommand.lines)
     }
   }
 

@@ -7,17 +7,13 @@ enum StatusCommand {
     let sight = ControlClient.look()
     let mounts = sight.mounts.map(\.status)
     if arguments.has("json") {
-      Output.text(text(of: mounts, asJSON: true))
+      Output.line(JSON.array(mounts.map(json)).text)
     } else if mounts.isEmpty && sight.silent.isEmpty {
       Output.line("no vault is mounted")
     } else {
-      Output.text(text(of: mounts, asJSON: false))
+      mounts.flatMap(lines).forEach(Output.line)
     }
     if let silent = sight.silent.first { throw silent.failure }
-  }
-
-  private static func list(_ mounts: [MountStatus]) {
-    mounts.flatMap(lines).forEach(Output.line)
   }
 
   static func lines(_ mount: MountStatus) -> [String] {

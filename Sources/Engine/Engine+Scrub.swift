@@ -86,7 +86,8 @@ extension Engine {
       offset += frame.size
       var reader = ByteReader(frame.payload, in: SegmentCodec.preludeSize..<frame.payload.count)
       while reader.remaining > 0, let record = JournalRecord.decode(&reader) {
-        if case .next(let name) = record { return (name, offset) }
+        if case .next(let name, then: _) = record { return (name, offset) }
+        if case .end = record { break }
       }
     }
     return (nil, offset)

@@ -8,7 +8,9 @@ extension MountSession {
   package var lastActivity: UInt64 { bridge.activity.lastRequest }
 
   /// Somebody works with the vault in another way than through the mount.
-  package func noteUse() { bridge.activity.note() }
+  package func noteUse() {
+    if bridge.activity.begin() { bridge.activity.finish() }
+  }
 
   /// The silence that began at a time is too long at another one only, see `Activity`.
   package func extend(silence: UInt64, until deadline: UInt64?) {

@@ -151,7 +151,7 @@ extension Volume {
       case .system(.noSuchFile), .system(.notDirectory), .system(.stale): throw .noSuchPath
       case .system(let errno): throw .vault(.system(errno, operation: "verify"))
       case .damaged(let what): throw .vault(.damagedStore(what))
-      case .readOnly: throw .vault(.readOnly)
+      case .readOnly(let reason): throw .vault(.readOnly(reason))
       }
     }
   }

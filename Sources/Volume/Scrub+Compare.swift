@@ -29,7 +29,7 @@ extension Scrub {
       for page in visited where marked.insert(page).inserted { mark(page, of: 0) }
       guard let place = found ?? nil else { break }
       if let node = place.node {
-        for index in node.lowerBound(start)..<node.count { listed.insert(node.key(index)) }
+        for record in try node.records(from: start) { listed.insert(record.key) }
       } else {
         blame(PageID(.pages, place.page)) { $0.detail = "a part of the list of deleted files" }
       }

@@ -29,14 +29,14 @@ extension Scrub {
         blameNames(place, number)
         return
       }
-      for index in node.lowerBound(start)..<node.count {
-        guard let entry = Directories.Entry(node.value(index)), isName(entry.name) else {
+      for (key, value) in records(of: node, from: start) {
+        guard let entry = Directories.Entry(value), isName(entry.name) else {
           relate(.structure, "a name in it is none") { $0.inode = number }
           continue
         }
         found.count += 1
         if entry.type == FileMode.directory { found.directories += 1 }
-        if !volume.directories.isPlace(node.key(index), of: entry.name) {
+        if !volume.directories.isPlace(key, of: entry.name) {
           relate(.structure, "it is not where it is looked for") { damage in
             damage.inode = number
             damage.name = entry.name
@@ -46,6 +46,13 @@ extension Scrub {
       }
     }
     compareCounts(of: number, found)
+  }
+
+  /// What a leaf holds; it was found sound before.
+  func records(of node: TreeNode, from key: UInt64) -> [(key: UInt64, value: [UInt8])] {
+    do { return try node.records(from: key) } catch {
+      preconditionFailure("a sound leaf has all its records")
+    }
   }
 
   /// What a directory holds, as far as it can be read.

@@ -107,7 +107,11 @@ extension Scrub {
     let keys = reads ? try FileKeys(of: record, engine) : nil
     let size = UInt64(Layout.chunkSize)
     let end = (record.size + size - 1) / size
-    let direct = (0..<Int(Layout.directReferences)).map { ChunkTree.direct(record, $0) }
+    let direct = (0..<Int(Layout.directReferences)).map { index in
+      if let reference = try? ChunkTree.direct(record, index) { return reference }
+      relate(.structure, "a reference in it is none") { $0.inode = number }
+      return Reference.hole
+    }
     take(direct, at: 0, of: number, keys, end)
     var marked: Set<UInt32> = []
     var chunk: UInt64? = Layout.directReferences

@@ -79,8 +79,8 @@ extension Scrub {
     var found = known
     try forEachPlace(in: number, visit: { _ in }) { place, start in
       guard let node = place.node else { return }
-      for index in node.lowerBound(start)..<node.count {
-        guard let entry = Directories.Entry(node.value(index)), wanted.contains(entry.inode),
+      for (_, value) in records(of: node, from: start) {
+        guard let entry = Directories.Entry(value), wanted.contains(entry.inode),
           found[entry.inode] == nil
         else { continue }
         found[entry.inode] = (number, entry.name)

@@ -131,7 +131,8 @@ extension Scrub {
         try PageTree.scan(from: 0, root: record.top, in: transaction) {
           (_, node, index) throws(EngineError) in
           count += 1
-          if Directories.Entry(node.value(index))?.type == FileMode.directory { directories += 1 }
+          let entry = Directories.Entry(try node.value(index))
+          if entry?.type == FileMode.directory { directories += 1 }
           return true
         }
         record.size = count

@@ -88,15 +88,14 @@ extension Volume {
         return Batch(lost: place.page, next: place.following)
       }
       var found: [DirectoryEntry] = []
-      for index in node.lowerBound(key)..<node.count {
-        guard let entry = Directories.Entry(try node.value(index)), node.key(index) <= Int64.max
-        else {
+      for (key, value) in try node.records(from: key) {
+        guard let entry = Directories.Entry(value), key <= Int64.max else {
           throw .damaged("a directory entry")
         }
         found.append(
           DirectoryEntry(
             name: entry.name, inode: InodeNumber(rawValue: entry.inode), type: entry.type,
-            cookie: node.key(index)))
+            cookie: key))
       }
       return Batch(entries: found, next: place.following)
     }

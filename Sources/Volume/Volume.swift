@@ -120,7 +120,7 @@ package final class Volume: Sendable {
   /// An engine's error as the volume's; damage is counted.
   func failure(_ error: EngineError) -> VolumeError {
     switch error {
-    case .damaged(let what), .missing(let what): unreadable.note(what)
+    case .damaged(let what): unreadable.note(what)
     case .disk(let failure) where failure.errno == .ioError && failure.operation == "pread":
       unreadable.note("\(failure.object) (\(failure.operation))")
     default: break

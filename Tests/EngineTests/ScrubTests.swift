@@ -72,10 +72,7 @@ import Testing
     for copy in ["meta-a/0000", "meta-b/0000"] {
       vault.disk.flipBit(of: copy, at: Int(slot) * 32768 + 5)
     }
-    var options = TestVault.options
-    options.readOnly = true
-    let damaged = try Engine.open(
-      on: vault.disk, master: vault.master, vault: TestVault.vault, options: options, anchor: nil)
+    let damaged = try vault.open { $0.readOnly = true }
     let found = checkPages(damaged)
     #expect(found.bad.map { $0.id } == [table] && found.bad.first?.isLost == true)
     // Page 0 is never used, and the root of this session is not the one before.

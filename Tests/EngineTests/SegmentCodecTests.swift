@@ -41,7 +41,9 @@ import Testing
 
   @Test func noOtherLengthIsSealed() async {
     await #expect(processExitsWith: .failure) { SegmentCodecTests.seal(31) }
-    await #expect(processExitsWith: .failure) { SegmentCodecTests.seal(Journal.maximumPayload + 1) }
+    await #expect(processExitsWith: .failure) {
+      SegmentCodecTests.seal(SegmentCodec.payloadSize(Journal.maximumPayload) + 1)
+    }
   }
 
   private static func seal(_ length: Int) {
