@@ -65,8 +65,10 @@ extension Volume {
         }
         key = batch.next
       }
-      guard !isListed, damagedDirectories.withLock({ $0.contains(inode.rawValue) }) else { return }
-      throw EngineError.damaged("names of directory \(inode.rawValue)")
+      guard !isListed, let what = damagedDirectories.withLock({ $0[inode.rawValue] }) else {
+        return
+      }
+      throw EngineError.damaged(what)
     }
   }
 
@@ -102,10 +104,14 @@ extension Volume {
   }
 
   private func noteDamage(of directory: UInt64, _ page: UInt32) {
-    damagedDirectories.withLock { _ = $0.insert(directory) }
+    var what = "page \(page) of directory \(directory)"
     do throws(EngineError) {
       _ = try engine.page(PageID(.pages, page))
-      unreadable.note("page \(page) of directory \(directory)")
-    } catch { _ = failure(error) }
+      unreadable.note(what)
+    } catch {
+      if case .damaged(let object) = error { what = object }
+      _ = failure(error)
+    }
+    damagedDirectories.withLock { $0[directory] = what }
   }
 }

@@ -18,7 +18,7 @@ package final class Volume: Sendable {
   /// What readers met and could not read.
   package let unreadable = UnreadableLog()
   /// Directories some of whose names could not be read.
-  let damagedDirectories = Lock<Set<UInt64>>([])
+  let damagedDirectories = Lock<[UInt64: String]>([:])
   /// Rank 0: held by whoever writes with the reserve.
   let full = Lock(())
 

@@ -67,11 +67,15 @@ struct Tree: Sendable {
     _ volume: Volume, _ directory: InodeNumber
   ) throws(VolumeError) -> [DirectoryEntry] {
     var found: [DirectoryEntry] = []
-    try volume.readDirectory(directory, after: 0) {
-      found.append($0)
-      return true
+    // As getdents(2) does it: until nothing comes, or the error that ends a part of a list.
+    while true {
+      let before = found.count
+      try volume.readDirectory(directory, after: found.last?.cookie ?? 0) {
+        found.append($0)
+        return true
+      }
+      if found.count == before { return found }
     }
-    return found
   }
 
   static func read(

@@ -224,6 +224,11 @@ class Git(Writer):
         self.unlock()
         if number == 0:
             self.git("init", "-q")
+            # Not all that it makes is synced, and nobody was told that it would be.
+            for folder, _, names in os.walk(self.folder + "/.git"):
+                for name in names:
+                    with open(f"{folder}/{name}", "rb") as file:
+                        os.fsync(file.fileno())
 
     def unlock(self):
         """What a git that was cut short leaves, as it says itself, is to be removed by hand."""
