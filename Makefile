@@ -5,7 +5,7 @@ SWIFT ?= swift
 BUILD ?= .build
 SOURCES = Package.swift Sources Tests
 
-.PHONY: help packages build demo test check format sanitize bench-engine install uninstall clean
+.PHONY: help packages build demo test check format sanitize bench bench-quick bench-engine install uninstall clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -30,6 +30,12 @@ format: ## Format the sources
 
 sanitize: packages ## Engine and volume tests under the address and thread sanitizers
 	@SWIFT="$(SWIFT)" BUILD="$(BUILD)" scripts/sanitize
+
+bench: packages build ## Measure against the peers, into docs/PERFORMANCE.md: hours; needs root and 16 GiB of memory
+	@BUILD="$(BUILD)" scripts/bench --results $(BUILD)/bench.jsonl --report docs/PERFORMANCE.md
+
+bench-quick: packages build ## The same with small inputs and one round: under 3 minutes
+	@BUILD="$(BUILD)" scripts/bench --quick --results $(BUILD)/bench-quick.jsonl
 
 bench-engine: ## Measure engine calls without FUSE
 	@scripts/bench-engine
