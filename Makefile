@@ -5,7 +5,8 @@ SWIFT ?= swift
 BUILD ?= .build
 SOURCES = Package.swift Sources Tests Fuzz
 
-.PHONY: help packages build demo test check format soak mutations sanitize fuzz bench-engine install uninstall freeze clean
+.PHONY: help packages build demo test check format soak mutations sanitize fuzz bench bench-quick bench-engine install \
+	uninstall freeze clean
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 24
@@ -28,7 +29,7 @@ check: ## Format and tidiness only
 format: ## Format the sources
 	@$(SWIFT) format --in-place --recursive $(SOURCES)
 
-soak: packages ## The long tests: power loss after every step
+soak: packages build ## The long tests: every power loss, 200 kills, every fault, every alteration, fuzzing: hours
 	@SWIFT="$(SWIFT)" BUILD="$(BUILD)" scripts/soak
 
 mutations: packages ## Break each invariant on purpose and see a test notice
@@ -39,6 +40,12 @@ sanitize: packages ## Engine and volume tests under the address and thread sanit
 
 fuzz: packages ## Every decoder under libFuzzer, FUZZ_SECONDS each (60)
 	@SWIFT="$(SWIFT)" BUILD="$(BUILD)" scripts/fuzz
+
+bench: packages build ## Measure against the peers: hours; needs root and 16 GiB of memory
+	@BUILD="$(BUILD)" scripts/bench --results $(BUILD)/bench.jsonl
+
+bench-quick: packages build ## The same with small inputs and one round: under 3 minutes
+	@BUILD="$(BUILD)" scripts/bench --quick --results $(BUILD)/bench-quick.jsonl
 
 bench-engine: ## Measure engine calls without FUSE
 	@scripts/bench-engine
