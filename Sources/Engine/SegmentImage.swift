@@ -36,7 +36,8 @@ struct SegmentImage {
       switch error.errno {
       // The last four: something else has its name.
       case .noSuchFile, .loop, .isDirectory, .invalid, .noAddress: isMissing = true
-      case .accessDenied, .notPermitted: throw .disk(error)
+      // And here the whole folder is none.
+      case .accessDenied, .notPermitted, .notDirectory: throw .disk(error)
       default:
         if error.isTransient { throw .disk(error) }
         errno = error.errno

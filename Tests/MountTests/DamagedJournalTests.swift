@@ -66,6 +66,6 @@ struct DamagedJournalTests {
     try vault.reopen()
     try vault.check("test \"$(cat kept)\" = one && test ! -e a && test \"$(cat d)\" = new")
     let status = try vault.coffre(["status", "--json"]).output
-    #expect(status.contains("\"warnings\": []"), "\(status)")
+    #expect(status.contains("\"problems\": []"), "\(status)")
   }
 }
