@@ -37,7 +37,7 @@ import Volume
     let page = try #require(readFile(paths[0]))
     var random = SplitMix64(seed: 0xc0f)
     var cases = 0
-    for at in FlipTests.bits(0..<page.count, Limits.isSoak ? 8 * page.count : 800, &random) {
+    for at in FlipTests.bits(0..<page.count, Limits.isSoak ? 8 * page.count : 200, &random) {
       let patch = [page[at.byte] ^ UInt8(1 << at.bit)]
       for path in paths {
         try writeBytes(path, patch, at: at.byte)

@@ -41,7 +41,7 @@ import Testing
     var cases = 0
     for (index, place) in chunks.enumerated() {
       let entry = whole.entry(place.file)
-      for at in Self.bits(place.range, Limits.isSoak ? 64 : 2, &random) {
+      for at in Self.bits(place.range, Limits.isSoak ? 64 : 1, &random) {
         let patch = try Self.flipped(stand.store, place.object, at)
         let findings = try Alteration.patch(stand.store, [patch]) {
           // Whether the rest is as before is looked at now and then; it takes long.
@@ -72,7 +72,7 @@ import Testing
     let pages = stand.places[kind]
     #expect(!pages.isEmpty, "the specimen has a \(kind)")
     var cases = 0
-    for page in pages {
+    for (index, page) in pages.enumerated() where Limits.takes(index, of: 3) {
       let twin = try #require(page.twin)
       for at in Self.bits(page.range, Limits.isSoak ? 32 : 2, &random) {
         let first = try Self.flipped(stand.store, page.object, at)
@@ -94,7 +94,7 @@ import Testing
     let stand = try Bench(.clean)
     var random = SplitMix64(seed: Self.seed)
     var cases = 0
-    for at in Self.bits(0..<Layout.rootSize, Limits.isSoak ? 8192 : 40, &random) {
+    for at in Self.bits(0..<Layout.rootSize, Limits.isSoak ? 8192 : 16, &random) {
       let first = try Self.flipped(stand.store, "root.0", at)
       let second = try Self.flipped(stand.store, "root.1", at)
       for (patches, both) in [([first], false), ([second], false), ([first, second], true)] {

@@ -87,6 +87,9 @@ enum Limits {
 
   /// `COFFRE_SOAK=1`: everything there is, instead of a sample.
   static let isSoak = System.environment("COFFRE_SOAK") == "1"
+
+  /// Whether the case of a number is in the sample, which has one in so many.
+  static func takes(_ index: Int, of many: Int) -> Bool { isSoak || index % many == 0 }
 }
 
 /// Counts the cases, so that the log says how many there were.

@@ -22,7 +22,7 @@ import Testing
   private static func sample(_ places: Places) -> [Places.Place] {
     Places.Kind.allCases.filter { $0 != .root }.flatMap { kind in
       let all = places[kind]
-      let step = Limits.isSoak ? 1 : max(1, all.count / 6)
+      let step = Limits.isSoak ? 1 : max(1, all.count / 3)
       return stride(from: 0, to: all.count, by: step).map { all[$0] }
     }
   }

@@ -68,7 +68,7 @@ import Testing
     var cases = 0
     for (index, object) in names(first).enumerated() {
       for (step, kind) in Stand.possible.enumerated() where Self.isPossible(kind, object) {
-        guard Limits.isSoak || (index + step) % 2 == 0 || kind == .secondName else { continue }
+        guard Limits.takes(index + step, of: 6) || kind == .secondName else { continue }
         let stand = try first.fork()
         let path = try elsewhere(stand, object)
         let before = readFile(path)

@@ -11,7 +11,7 @@ import Testing
   private static func sample(_ places: Places) -> [Places.Place] {
     Places.Kind.allCases.flatMap { kind in
       let all = places[kind]
-      let step = Limits.isSoak ? max(1, all.count / 60) : max(1, all.count / 3)
+      let step = Limits.isSoak ? max(1, all.count / 60) : max(1, all.count / 2)
       return stride(from: 0, to: all.count, by: step).map { all[$0] }
     }
   }
