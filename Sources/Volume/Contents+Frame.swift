@@ -82,7 +82,7 @@ extension Volume {
 
   /// How many chunks go into the next frame.
   private func pieceSize(of chunks: ArraySlice<UInt64>) throws(EngineError) -> Int {
-    try engine.piece(of: Self.batch) { (count) throws(EngineError) in
+    try engine.piece(of: min(Self.batch, chunks.count)) { (count) throws(EngineError) in
       try pages(of: chunks.prefix(count))
     }
   }

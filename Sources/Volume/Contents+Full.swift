@@ -36,9 +36,7 @@ extension Volume {
     _ node: Node, _ record: InodeRecord, _ range: Range<UInt64>, size: UInt64
   ) throws(EngineError) -> Bool {
     guard range.upperBound <= size else { return true }
-    let chunkSize = UInt64(Layout.chunkSize)
-    let chunks = (range.lowerBound / chunkSize)..<((range.upperBound + chunkSize - 1) / chunkSize)
-    return try references(of: node, record, chunks).contains { $0.isHole }
+    return try references(of: node, record, Self.chunks(of: range)).contains { $0.isHole }
   }
 
   /// Frames the contents and, if anything was released since the last root, writes a new one.

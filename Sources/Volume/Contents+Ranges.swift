@@ -53,7 +53,8 @@ extension Volume {
     }
   }
 
-  private static func chunks(of range: Range<UInt64>) -> Range<UInt64> {
+  /// The chunks that a range of bytes touches.
+  static func chunks(of range: Range<UInt64>) -> Range<UInt64> {
     let size = UInt64(Layout.chunkSize)
     return (range.lowerBound / size)..<((range.upperBound + size - 1) / size)
   }

@@ -98,7 +98,7 @@ extension Volume {
     let record = try record(of: node.number)
     _ = try keys(of: node, record)
     let size = node.state.withLock { $0.size } ?? record.size
-    let end = (size + UInt64(Layout.chunkSize) - 1) / UInt64(Layout.chunkSize)
+    let end = Self.chunks(of: 0..<size).upperBound
     while node.state.withLock({ $0.rekeyingDue >= Int(Self.tableChunks) }) {
       let start = node.state.withLock { $0.rekeyed }
       let next = try firstStored(of: node, record, start..<max(start, end))

@@ -48,9 +48,7 @@ extension Volume {
     try finishTrimming(node)
   }
 
-  private func chunkCount(_ size: UInt64) -> UInt64 {
-    (size + UInt64(Layout.chunkSize) - 1) / UInt64(Layout.chunkSize)
-  }
+  private func chunkCount(_ size: UInt64) -> UInt64 { Self.chunks(of: 0..<size).upperBound }
 
   /// Releases chunks beyond the size that an earlier truncation left, frame by frame.
   func finishTrimming(_ node: Node) throws(EngineError) {

@@ -182,11 +182,7 @@ extension Scrub {
     record.links = 2
     record.user = root.user
     record.group = root.group
-    record.seed = Random.bytes(32)
-    record.born = Clock.realtime
-    record.accessed = record.born
-    record.modified = record.born
-    record.changed = record.born
+    record.begin()
     record.parent = rootNumber
     let number = try Inodes.make(record, in: transaction)
     try volume.add(

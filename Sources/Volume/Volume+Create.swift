@@ -193,13 +193,20 @@ extension Volume {
       record.group = directory.group
       if mode & FileMode.typeMask == FileMode.directory { record.mode |= FileMode.setGroup }
     }
-    record.seed = Random.bytes(32)
+    record.begin()
     record.stops = stops
-    record.born = Clock.realtime
-    record.accessed = record.born
-    record.modified = record.born
-    record.changed = record.born
     try AccessControl.inherit(&record, from: directory, mask: caller.mask, in: transaction)
     return record
+  }
+}
+
+extension InodeRecord {
+  /// A new inode has a seed of its own, and all its times are now.
+  mutating func begin() {
+    seed = Random.bytes(32)
+    born = Clock.realtime
+    accessed = born
+    modified = born
+    changed = born
   }
 }

@@ -56,11 +56,7 @@ package final class Volume: Sendable {
       root.links = 2
       root.user = owner.user
       root.group = owner.group
-      root.seed = Random.bytes(32)
-      root.born = Clock.realtime
-      root.accessed = root.born
-      root.modified = root.born
-      root.changed = root.born
+      root.begin()
       root.parent = InodeNumber.root.rawValue
       let number = try Inodes.make(root, in: transaction)
       guard number == InodeNumber.root.rawValue else {
