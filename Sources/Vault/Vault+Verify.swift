@@ -46,6 +46,7 @@ extension Vault {
       var result = VerifyResult(report: try volume.verified(first, tell))
       let configurations = try configuration.damage(unlocked)
       result.report.damages.insert(contentsOf: configurations, at: 0)
+      for case .journalCut(let gap) in volume.warnings { result.report.damages.append(gap.damage) }
       guard options.repairs, !result.report.damages.isEmpty else { return result }
       try repair(&result, unlocked, tell)
       return result
@@ -133,6 +134,9 @@ extension OpenVault {
     _ options: ScrubOptions, _ tell: @escaping (ScrubProgress) -> Bool
   ) throws(VerifyError) -> VerifyResult {
     precondition(!options.repairs, "a vault in use is not repaired")
+    // What was written a moment ago is to be checked, too. Where it can't be stored, what is stored
+    // is checked all the same.
+    try? volume.syncAll()
     var result = VerifyResult(report: try volume.verified(options, tell))
     let found: ConfigurationFiles.Found
     do throws(VaultError) { found = try vault.configuration.read() } catch { throw .vault(error) }
@@ -154,6 +158,16 @@ extension Volume {
       case .readOnly(let reason): throw .vault(.readOnly(reason))
       }
     }
+  }
+}
+
+extension JournalGap {
+  /// What was recovered ends there, so that is all that was checked.
+  fileprivate var damage: Damage {
+    var damage = Damage(.journal)
+    damage.objects = [object]
+    damage.detail = "\(sentence); changes after that point were not checked"
+    return damage
   }
 }
 

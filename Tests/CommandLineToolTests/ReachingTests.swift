@@ -2,6 +2,8 @@ import Bytes
 import POSIX
 import TestKit
 import Testing
+import Vault
+import Volume
 
 @testable import Session
 
@@ -36,6 +38,29 @@ import Testing
     try ControlClient.lock(found, patience: 20)
     _ = try System.listen(at: path)
     try ControlClient.lock(found, patience: 20)
+  }
+
+  /// No outcome is no clean bill.
+  @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+  func aCheckThatDoesNotEndIsTold(isStopped: Bool) throws {
+    let listener = Lock(try System.listen(at: path))
+    let server = try Thread.start("test-server") {
+      guard let connection = listener.withLock({ try? Connection(System.accept($0)) }) else {
+        return
+      }
+      _ = connection.receive(patience: 1000)
+      try? connection.send(Message("progress", ["done": "1", "total": "2"]))
+      guard isStopped else { return }
+      try? connection.send(Message(Failure(VerifyError.stopped, vault: "/v")))
+    }
+    let told = Lock<UInt64>(0)
+    let failure = #expect(throws: Failure.self) {
+      _ = try ControlClient.verify(found, path: nil, isQuick: false) { progress in
+        told.withLock { $0 = progress.done }
+      }
+    }
+    server.join()
+    #expect(failure?.code == .notChecked && told.withLock { $0 } == 1)
   }
 
   /// Whoever heard of a failure may go on to eject the disk.

@@ -68,4 +68,19 @@ struct DamagedJournalTests {
     let status = try vault.coffre(["status", "--json"]).output
     #expect(status.contains("\"problems\": []"), "\(status)")
   }
+
+  /// It is found by a check, which mends nothing here: what to give up is for a person to say.
+  @Test func isFoundByACheck() throws {
+    let vault = try damaged()
+    let before = try sums(vault)
+    for words in [[], ["--quick"], ["--repair"]] {
+      let outcome = try vault.coffre(
+        ["verify", vault.vault, "--password-file", vault.password] + words)
+      #expect(outcome.status == 21, "\(outcome.output)")
+      #expect(outcome.output.contains("damage: journal/0"), "\(outcome.output)")
+      let isTold = outcome.output.contains("not all is repaired: the journal is damaged")
+      #expect(isTold == words.contains("--repair"), "\(outcome.output)")
+    }
+    #expect(try sums(vault) == before)
+  }
 }
