@@ -69,10 +69,10 @@ def run_group(arguments, folder, inputs, kind, group, number, results):
              "password": os.path.join(folder, "password"), "state": os.path.join(folder, "cryfs-state")}
     with volume.LoopVolume(folder, 2 if arguments.quick else 8) as lower:
         system = kind(os.path.join(lower.mountpoint, "store"), os.path.join(folder, "mounted"), tools)
-        system.create()
-        system.mount()
         run = Run(system, lower, inputs, group, number, results)
         try:
+            system.create()
+            system.mount()
             workloads.GROUPS[group](run)
             run.finish()
         except Exception as error:  # a peer that fails in a workload is a result, not the end of the run

@@ -36,7 +36,11 @@ class System:
         deadline = time.monotonic() + 120
         while os.stat(self.mountpoint).st_dev == before:
             if self.daemon.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"{self.name} did not mount (exit {self.daemon.poll()})")
+                status = self.daemon.poll()
+                self.daemon.kill()
+                self.daemon.wait()
+                self.daemon = None
+                raise RuntimeError(f"{self.name} did not mount (exit {status})")
             time.sleep(0.002)
 
     def unmount(self):

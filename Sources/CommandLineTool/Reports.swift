@@ -129,7 +129,8 @@ enum JSON {
       case "\\": text += "\\\\"
       case "\n": text += "\\n"
       case "\t": text += "\\t"
-      case _ where scalar.value < 0x20:
+      // The second kind may be taken for the start of a terminal's command.
+      case _ where scalar.value < 0x20 || (0x7f...0x9f).contains(scalar.value):
         let digits = String(scalar.value, radix: 16)
         text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
       default: text.unicodeScalars.append(scalar)

@@ -56,6 +56,9 @@ enum VerifyCommand {
   private static func show(_ report: VerifyReport, isWhole: Bool) {
     for item in report.items { Output.line("damage: \(item.line)") }
     if report.omitted > 0 { Output.line("damage: \(report.omitted) more are not listed") }
+    if report.isOlder {
+      Output.warning("the vault is older than, or a fork of, what this machine has seen of it")
+    }
     if let failure = report.repairFailure { Output.warning("not all is repaired: \(failure)") }
     if isWhole && !report.isCompared {
       Output.warning("names and maps were not compared: the vault was changed all the while")
@@ -85,7 +88,7 @@ enum VerifyCommand {
   private static func end(_ report: VerifyReport) throws(Failure) {
     let code: ExitCode =
       switch report.outcome {
-      case .clean: .success
+      case .clean: report.isOlder ? .older : .success
       case .repaired: .damageRepaired
       case .damaged: .damageFound
       }
@@ -107,6 +110,7 @@ enum VerifyCommand {
     members.append(("repair", .bool(arguments.has("repair"))))
     members.append(("outcome", .string(report.outcome.rawValue)))
     members.append(("compared", .bool(report.isCompared)))
+    members.append(("older", .bool(report.isOlder)))
     members.append(("files", number(report.files)))
     members.append(("directories", number(report.directories)))
     members.append(("others", number(report.others)))

@@ -16,8 +16,9 @@ final class Bridge: Sendable {
   let notifier: Notifier
   /// How much is still served; rises only. The raw value of a `Stage`.
   private let stageNumber = Atomic<Int>(Stage.serving.rawValue)
-  /// Requests let in and not yet answered.
-  private let underWay = Atomic<Int>(0)
+  /// Requests let in and not yet answered, by the stage they were let in at.
+  private let begunServing = Atomic<Int>(0)
+  private let begunRefusing = Atomic<Int>(0)
   /// Write-backs and syncs let in; rises only.
   let writeBacks = Atomic<Int>(0)
   /// Why a page could not be written back, first, since `stop` began: nobody but the program that
@@ -53,8 +54,10 @@ final class Bridge: Sendable {
 
   /// How far a lock has come. Each stage refuses one kind of request more, so that what write(2)
   /// has taken still finds its way down while nobody begins anything any more.
-  enum Stage: Int {
+  enum Stage: Int, Comparable {
     case serving, refusingStarts, refusingAll
+
+    static func < (left: Stage, right: Stage) -> Bool { left.rawValue < right.rawValue }
   }
 
   /// What a request does, as far as the stages care.
@@ -66,7 +69,9 @@ final class Bridge: Sendable {
     case writeBack
   }
 
-  var stage: Stage { Stage(rawValue: stageNumber.load(ordering: .acquiring)) ?? .refusingAll }
+  var stage: Stage {
+    Stage(rawValue: stageNumber.load(ordering: .sequentiallyConsistent)) ?? .refusingAll
+  }
 
   func enter(_ stage: Stage) {
     stageNumber.store(stage.rawValue, ordering: .sequentiallyConsistent)
@@ -75,15 +80,13 @@ final class Bridge: Sendable {
   /// Lets a request in, or throws `locked`. Counts it as activity of a person's program, until its
   /// worker is done with it.
   ///
-  /// It is under way from before the stage is read: either it sees that a stage was entered, or
-  /// whoever entered the stage sees it.
   func admit(_ kind: Kind, isActivity: Bool = true) throws(VolumeError) {
-    begin()
-    guard stageNumber.load(ordering: .sequentiallyConsistent) < kind.rawValue else {
-      end()
+    let stage = begin()
+    guard stage.rawValue < kind.rawValue else {
+      end(stage)
       throw .locked
     }
-    Worker.current.isAdmitted = true
+    Worker.current.admission = stage
     if isActivity {
       Worker.current.isActive = activity.begin()
       // Nobody was there for too long: the lock is on its way, and whoever comes now comes late.
@@ -95,11 +98,33 @@ final class Bridge: Sendable {
   /// Rises with everything that comes to its end.
   var moves: Int { activity.servedRequests + kernel.finishedCalls + options.lowerCalls() }
 
-  var hasRequestsUnderWay: Bool { underWay.load(ordering: .sequentiallyConsistent) > 0 }
+  /// Counts a request as under way, and says at which stage it begins: whoever enters the next one
+  /// sees it until its end, or it sees that the stage was entered.
+  func begin() -> Stage {
+    while true {
+      let stage = stage
+      count(1, at: stage)
+      if stage == self.stage { return stage }
+      end(stage)
+    }
+  }
 
-  /// Of what goes on after its worker is done with it.
-  func begin() { underWay.wrappingAdd(1, ordering: .sequentiallyConsistent) }
-  func end() { underWay.wrappingSubtract(1, ordering: .sequentiallyConsistent) }
+  /// A request is answered that began at a stage.
+  func end(_ stage: Stage) { count(-1, at: stage) }
+
+  private func count(_ change: Int, at stage: Stage) {
+    switch stage {
+    case .serving: begunServing.wrappingAdd(change, ordering: .sequentiallyConsistent)
+    case .refusingStarts: begunRefusing.wrappingAdd(change, ordering: .sequentiallyConsistent)
+    case .refusingAll: break
+    }
+  }
+
+  /// Whether requests are under way that were let in before a stage.
+  func hasRequests(before stage: Stage) -> Bool {
+    if stage > .serving, begunServing.load(ordering: .sequentiallyConsistent) > 0 { return true }
+    return stage > .refusingStarts && begunRefusing.load(ordering: .sequentiallyConsistent) > 0
+  }
 
   /// Keeps the first. At every stage: what the kernel has to write back was taken from a program
   /// that was told it went well.

@@ -14,9 +14,12 @@ extension MountSession {
   ///    is open, in a bind mount, in another mount namespace. This has its fixed time: a program
   ///    that writes all the time would make it last for ever.
   /// 2. Whatever a program begins is refused: opens, reads, looks, and the question for attributes
-  ///    without which the kernel takes nothing more of a write(2). What it has taken before is
-  ///    still written back, until a whole round of dropping pages brings up none that is dirty.
-  /// 3. Nothing is served. Pages are dropped again, then names.
+  ///    without which the kernel takes nothing more of a write(2). What was begun before comes to
+  ///    its end, since its answer gives the kernel attributes to believe. What the kernel has
+  ///    taken before is still written back, until a whole round of dropping pages brings up none
+  ///    that is dirty.
+  /// 3. Nothing is served. Once what is under way has its answer, pages are dropped again, then
+  ///    names.
   ///
   /// `seal` is called (checkpoint, wipe keys); every mount this process sees is detached, unless
   /// another one hides it, and the workers end. Whoever still has a file open gets EACCES, then
@@ -53,7 +56,13 @@ extension MountSession {
     seal()
     // A device number is ours only as long as the filesystem is there.
     if bridge.kernel.isConnected || isCut {
-      _ = wait(for: Step("coffre-unmount") { [self] in unmount(lazily: true) })
+      _ = wait(
+        for: Step("coffre-unmount") { [self] in
+          unmount(lazily: true)
+          guard bridge.kernel.isConnected || isCut else { return }
+          let isLeft = !MountTable.visibleMounts(of: device).isEmpty
+          wasLeft.store(isLeft, ordering: .relaxed)
+        })
     }
     endWorkers()
     return true
@@ -64,20 +73,20 @@ extension MountSession {
 
   private var patience: UInt64 { UInt64(bridge.options.patience * 1e9) }
 
+  /// Whether `stop` could not take a mount away: it is dead, and still there.
+  package var isLeft: Bool { wasLeft.load(ordering: .relaxed) }
+
   /// Why not everything that programs had written could be kept, by the last `stop`.
   package var writeBackFailure: Errno? { bridge.writeBackFailure.withLock { $0 } }
 
   /// Waits for a step of the end as long as anything moves. False, with the step left behind, once
   /// nothing has for `patience`: it waits for the lower filesystem then.
   package func wait(for step: Step) -> Bool {
-    waits { step.wait(nanoseconds: $0) }
-  }
-
-  /// Where it hung before, a little time is left for it to come back.
-  private func waits(until isDone: (UInt64) -> Bool) -> Bool {
-    isCut
+    let isDone = { step.wait(nanoseconds: $0) }
+    // Where it hung before, a little time is left for it to come back.
+    return isCut
       ? progress.wait(patience: patience / 6, grace: patience / 12, until: isDone)
-      : progress.wait(patience: patience, grace: patience, until: isDone)
+      : progress.wait(patience: patience, until: isDone)
   }
 
   func unmount(lazily: Bool) { Unmount.run(device, lazily: lazily) }
@@ -92,6 +101,7 @@ extension MountSession {
       for inode in bridge.known.all { bridge.kernel.invalidateAttributes(inode) }
       // It walks a file that has grown before it all the time; now it comes to an end.
       while !flush.wait(nanoseconds: 1_000_000_000) { if isCut { return } }
+      while bridge.hasRequests(before: .refusingStarts), !isCut { usleep(1000) }
       dropUntilClean()
       let found = namesInRoot()
       names.withLock { $0 = found }
@@ -99,11 +109,12 @@ extension MountSession {
     if !wait(for: drop) { cut() }
     bridge.enter(.refusingAll)
     let end = Step("coffre-drop") { [self] in
+      // One that is stuck for longer than this is waited for finds the volume closed.
+      while bridge.hasRequests(before: .refusingAll) { usleep(1000) }
       dropCaches()
       for name in names.withLock({ $0 }) { bridge.kernel.invalidate(name, in: .root) }
     }
     if !wait(for: end) { cut() }
-    waitForRequests()
   }
 
   /// Drops every page until that makes the kernel write nothing back any more: a page that was
@@ -121,18 +132,6 @@ extension MountSession {
       quiet = after == before ? quiet + 1 : 0
       if quiet > (bridge.known.haveWriters ? 5 : 0) { return }
       usleep(100_000)
-    }
-  }
-
-  /// Lets requests that were let in come to their end, as long as keys are there: dropping pages
-  /// waits only for those that fill or write pages.
-  ///
-  /// One that is stuck for longer finds the volume closed.
-  private func waitForRequests() {
-    _ = waits { _ in
-      guard bridge.hasRequestsUnderWay else { return true }
-      usleep(1000)
-      return false
     }
   }
 

@@ -23,7 +23,11 @@ package final class MountSession: @unchecked Sendable {
   private let isFinished = Atomic<Bool>(false)
   /// See `isCut`.
   let wasCut = Atomic<Bool>(false)
+  /// See `isLeft`.
+  let wasLeft = Atomic<Bool>(false)
   private let wasStuck = Atomic<Bool>(false)
+  /// Held while the session is let go of, or its device is taken from it.
+  private let ownership = Lock<Void>(())
   /// Requests, calls of the kernel and calls of the lower filesystem that come to their end.
   let progress: Progress
   /// One `stop` at a time.
@@ -145,8 +149,10 @@ package final class MountSession: @unchecked Sendable {
     bridge.notifier.finish()
     bridge.kernel.close()
     // fuse_session_unmount is left out: the mount is gone, and another one may be in its place.
-    unsafe Self.destroy(session, bridge)
-    isFinished.store(true, ordering: .releasing)
+    ownership.withLock { _ in
+      unsafe Self.destroy(session, bridge)
+      isFinished.store(true, ordering: .releasing)
+    }
   }
 
   /// Ends the workers, however idle they are; those that wait for a lower filesystem which hangs
@@ -176,7 +182,10 @@ package final class MountSession: @unchecked Sendable {
   private func sever() {
     let nothing = unsafe Glibc.open("/dev/null", O_RDWR | O_CLOEXEC)
     guard nothing >= 0 else { return }
-    unsafe dup2(nothing, fuse_session_fd(session))
+    ownership.withLock { _ in
+      // The disk may have come back meanwhile.
+      if !hasEnded { unsafe dup2(nothing, fuse_session_fd(session)) }
+    }
     close(nothing)
   }
 

@@ -68,7 +68,8 @@ extension Bridge {
   }
 
   /// Whether the kernel itself stores the times of pages it wrote (fuse_flush_times in
-  /// fs/fuse/inode.c): mtime and ctime, both given. A program always sets atime, too.
+  /// fs/fuse/inode.c): mtime and ctime, both given. A program that sets mtime alone, touch(1) -m,
+  /// looks the same: it does not count as use, and passes while a lock is under way.
   private static func isWriteback(_ fields: Int32) -> Bool {
     fields & ~FUSE_SET_ATTR_CTIME == FUSE_SET_ATTR_MTIME
   }

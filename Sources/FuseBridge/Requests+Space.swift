@@ -62,11 +62,11 @@ extension Bridge {
         return seek(inode, from: start, target, reply)
       }
       let postponed = reply.postponed()
-      begin()
+      let stage = begin()
       notifier.run { [self] in
         kernel.invalidate(inode)
         seek(inode, from: start, target, postponed.reply)
-        end()
+        end(stage)
       }
     } catch {
       reply.error(error.errno)

@@ -25,8 +25,9 @@ final class Worker {
 
   /// Whether the request asks to clear set-uid and set-gid bits.
   private(set) var clearsSetID = false
-  /// Whether the request was let in, and so counts as under way until it is processed.
-  var isAdmitted = false
+  /// The stage the request was let in at: it counts as under way until it is processed. Nil for one
+  /// that was refused, which moves nothing.
+  var admission: Bridge.Stage?
   /// Whether it counts as use of the mount until then.
   var isActive = false
   /// Plaintext on its way to the kernel. Grows to what is asked for; wiped when it goes.
@@ -66,10 +67,9 @@ final class Worker {
         isActive = false
         bridge.activity.finish()
       }
-      if isAdmitted {
-        isAdmitted = false
-        bridge.end()
-        // One that was refused moves nothing.
+      if let stage = admission {
+        admission = nil
+        bridge.end(stage)
         bridge.activity.answered()
       }
       if isInit { started(bridge.isAgreed.load(ordering: .relaxed)) }

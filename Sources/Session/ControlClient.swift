@@ -1,4 +1,5 @@
 package import Crypto
+import FuseBridge
 import POSIX
 import Vault
 
@@ -63,12 +64,22 @@ package enum ControlClient {
   package static func mounts(at path: String) throws(Failure) -> [Found] {
     let sight = look()
     let whole = MountPaths.resolved(path)
+    if MountPaths.isOurs(whole) {
+      // Nothing is asked of the mount itself: one that does not answer would hold whoever asks.
+      let here = sight.mounts.filter { $0.status.mountPoint.hasSameBytes(as: whole) }
+      if here.isEmpty, let silent = sight.silent.first, !MountTable.isStale(at: whole) {
+        throw silent.failure
+      }
+      return here
+    }
     let named = sight.mounts.filter {
       $0.status.mountPoint.hasSameBytes(as: whole) || isFolder(whole, of: $0.status)
     }
-    guard named.isEmpty, let silent = sight.silent.first else { return named }
+    guard named.isEmpty, !sight.silent.isEmpty else { return named }
     let identifier = (try? Vault(path: whole).information())?.identifier
-    if identifier == silent.identifier || MountPaths.isOurs(whole) { throw silent.failure }
+    if let silent = sight.silent.first(where: { $0.identifier == identifier }) {
+      throw silent.failure
+    }
     return []
   }
 

@@ -13,11 +13,18 @@ extension MountTable {
   /// Whether a mount of ours is there whose process is gone: nothing can be asked of it any more.
   static func isStale(at path: String) -> Bool {
     guard hasOurs(at: path) else { return false }
-    do throws(Errno) {
-      // Attributes may be cached; an open is always asked for.
-      _ = try System.open(path, [.directory, .nonBlocking])
-      return false
-    } catch { return error == .notConnected }
+    let isDead = Lock(false)
+    let look = Step("coffre-look") {
+      do throws(Errno) {
+        // Attributes may be cached; an open is always asked for.
+        _ = try System.open(path, [.directory, .nonBlocking])
+      } catch {
+        let isGone = error == .notConnected
+        isDead.withLock { $0 = isGone }
+      }
+    }
+    // Whoever is asked may be stopped. The dead answer at once.
+    return look.wait(nanoseconds: 2_000_000_000) && isDead.withLock { $0 }
   }
 
   /// Takes a stale mount away; false if there is none or it can't be.

@@ -27,6 +27,8 @@ package struct VerifyReport: Hashable, Sendable {
   package var chunks: UInt64 = 0
   package var pages: UInt64 = 0
   package var isCompared = false
+  /// Whether this machine has seen a later state of the vault, or another one.
+  package var isOlder = false
   /// Why not everything could be repaired, as a sentence.
   package var repairFailure: String?
 
@@ -34,7 +36,9 @@ package struct VerifyReport: Hashable, Sendable {
 
   package var outcome: Outcome {
     if items.isEmpty && omitted == 0 { return .clean }
-    return omitted == 0 && items.allSatisfy { $0.isRepaired } ? .repaired : .damaged
+    // What is repaired in memory and could not be stored is not.
+    let isRepaired = omitted == 0 && repairFailure == nil && items.allSatisfy { $0.isRepaired }
+    return isRepaired ? .repaired : .damaged
   }
 }
 
@@ -48,6 +52,7 @@ extension VerifyReport {
     chunks = result.report.chunks
     pages = result.report.pages
     isCompared = result.report.isCompared
+    isOlder = result.isOlder
     repairFailure = result.repairFailure.map { Failure($0, vault: vault).message }
   }
 }
@@ -125,11 +130,17 @@ extension VerifyReport.Item {
     message["slot"] = slot.map { String($0) }
     message["noun"] = noun
     message["inode"] = inode.map { String($0) }
-    message["path"] = path
+    message["path"] = path.map(Self.shortened)
     message["first"] = bytes.map { String($0.lowerBound) }
     message["end"] = bytes.map { String($0.upperBound) }
     message["detail"] = detail
     return message
+  }
+
+  /// The end of a path that would not fit a line: each byte may take three there.
+  private static func shortened(_ path: String) -> String {
+    guard path.utf8.count > 8192 else { return path }
+    return "..." + String(decoding: path.utf8.suffix(8192), as: UTF8.self)
   }
 
   init?(_ message: Message) {
@@ -158,7 +169,7 @@ extension VerifyReport {
       [
         "omitted": String(omitted), "files": String(files), "directories": String(directories),
         "others": String(others), "chunks": String(chunks), "pages": String(pages),
-        "compared": isCompared ? "yes" : "no",
+        "compared": isCompared ? "yes" : "no", "older": isOlder ? "yes" : "no",
       ])
   }
 
@@ -173,5 +184,6 @@ extension VerifyReport {
     chunks = number("chunks")
     pages = number("pages")
     isCompared = message["compared"] == "yes"
+    isOlder = message["older"] == "yes"
   }
 }

@@ -10,7 +10,7 @@ package final class OpenVault: Sendable {
   package let vault: Vault
   package let information: VaultInformation
   package let volume: Volume
-  private let isReadOnly: Bool
+  let isReadOnly: Bool
   private let lock: Lock<VaultLock?>
   /// Whether it is closed. Held by a change of the configuration: there is one at a time, and the
   /// vault is not closed in the midst of it.

@@ -8,12 +8,20 @@ package import Volume
 /// What a check of a vault came to.
 package struct VerifyResult: Sendable {
   package var report: ScrubReport
+  /// Whether this machine has seen a later state of the vault, or another one.
+  package var isOlder = false
   /// Why damage could not be repaired, beyond what the report shows.
   package var repairFailure: VaultError?
 
-  /// Damage that is left.
-  package var isDamaged: Bool {
-    report.omitted > 0 || report.damages.contains { !$0.isRepaired }
+  /// A part of the journal that could not be replayed was not checked.
+  mutating func note(_ warnings: [OpenWarning]) {
+    for warning in warnings {
+      switch warning {
+      case .journalCut(let gap): report.damages.append(gap.damage)
+      case .olderAccepted: isOlder = true
+      default: break
+      }
+    }
   }
 }
 
@@ -46,7 +54,7 @@ extension Vault {
       var result = VerifyResult(report: try volume.verified(first, tell))
       let configurations = try configuration.damage(unlocked)
       result.report.damages.insert(contentsOf: configurations, at: 0)
-      for case .journalCut(let gap) in volume.warnings { result.report.damages.append(gap.damage) }
+      result.note(volume.warnings)
       guard options.repairs, !result.report.damages.isEmpty else { return result }
       try repair(&result, unlocked, tell)
       return result
@@ -94,6 +102,8 @@ extension Vault {
       options.worksInBackground = false
       volume = try openVolume(unlocked, options)
     } catch { throw .vault(error) }
+    // A vault on a full disk can be opened only to be read.
+    if volume.isReadOnly { result.repairFailure = .noSpace }
     var left: [Damage] = []
     var failure: VerifyError?
     do throws(VerifyError) { left = try Self.repair(volume, tell) } catch {
@@ -116,9 +126,10 @@ extension Vault {
     options.isQuick = true
     options.repairs = true
     var before: Set<Damage.Key>?
-    // What one round mends may bring to light what the next one finds.
+    // What one round mends may bring to light what the next one finds; and what it has mended is
+    // believed when the next one finds it good.
     for _ in 0..<8 {
-      let damages = try volume.verified(options, tell).damages.filter { !$0.isRepaired }
+      let damages = try volume.verified(options, tell).damages
       let keys = Set(damages.map { $0.key })
       if keys.isEmpty || keys == before { return damages }
       before = keys
@@ -141,6 +152,7 @@ extension OpenVault {
     let found: ConfigurationFiles.Found
     do throws(VaultError) { found = try vault.configuration.read() } catch { throw .vault(error) }
     result.report.damages.insert(contentsOf: found.damages, at: 0)
+    if isReadOnly { result.note(volume.warnings) }
     return result
   }
 }

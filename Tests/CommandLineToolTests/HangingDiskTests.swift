@@ -75,6 +75,51 @@ struct HangingDiskTests {
     _ = try System.wait(for: holder)
   }
 
+  /// The answer to what was begun before gives the kernel attributes to believe, so that it would
+  /// take a write(2) which nobody is there to store.
+  @Test(.timeLimit(.minutes(2))) func aSlowCreationLosesNothing() throws {
+    let held = HeldDisk(SimulatedDisk())
+    let mount = try LocalMount(on: held, options(patience: 10))
+    let gate = held.hold(.write, of: "journal", .before)
+    let writer = try mount.start(
+      #"""
+      exec /usr/bin/python3 -c '
+      import os, sys, time
+      open("asked", "w").close()
+      try:
+          file = os.open(sys.argv[1], os.O_CREAT | os.O_RDWR)
+          os.write(file, b"x" * 40000)
+          open("kept", "w").close()
+      except OSError:
+          open("refused", "w").close()
+      while not os.path.exists("ended"): time.sleep(0.05)
+      ' "$mount/file"
+      """#)
+    #expect(mount.waits(for: "asked"))
+    try Thread.start("test-gate") {
+      Clock.sleep(nanoseconds: 3_000_000_000)
+      gate.open()
+    }
+    let stored = Lock<UInt64?>(nil)
+    mount.session.stop {
+      let volume = mount.volume
+      let size = try? volume.lookup(FileName(Array("file".utf8)), in: .root).size
+      stored.withLock { $0 = size }
+      try? volume.close()
+    }
+    let size = stored.withLock { $0 }
+    let (isCut, failure) = (mount.session.isCut, mount.session.writeBackFailure)
+    #expect(!isCut && failure == nil)
+    while !["kept", "refused"].contains(where: { System.fileExists(mount.scratch.path($0)) }) {
+      Clock.sleep(nanoseconds: 20_000_000)
+    }
+    let isKept = System.fileExists(mount.scratch.path("kept"))
+    #expect(System.fileExists(mount.scratch.path("refused")) != isKept)
+    if isKept { #expect(size == 40000) }
+    try writeFile(mount.scratch.path("ended"), [])
+    _ = try System.wait(for: writer)
+  }
+
   /// Its pages are always ahead of whoever walks through them.
   @Test(.timeLimit(.minutes(3))) func aProgramThatWritesAllTheTimeIsStopped() throws {
     let lower = ScratchDirectory()

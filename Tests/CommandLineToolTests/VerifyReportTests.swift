@@ -77,6 +77,9 @@ import Testing
     #expect(report.outcome == .clean)
     report.items = [item { $0.isRepaired = true }]
     #expect(report.outcome == .repaired)
+    report.repairFailure = "no space"
+    #expect(report.outcome == .damaged)
+    report.repairFailure = nil
     report.items.append(item { _ in })
     #expect(report.outcome == .damaged)
     report.items.removeLast()

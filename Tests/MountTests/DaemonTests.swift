@@ -48,10 +48,16 @@ struct DaemonTests {
       """
       kill -STOP \(daemon)
       trap 'kill -CONT \(daemon)' EXIT
-      for words in status 'status --json' 'info \(vault.vault)' 'lock \(vault.vault)'; do
-        if "$COFFRE" $words > out 2>&1; then cat out; exit 1; fi
+      for words in status 'status --json' 'info \(vault.vault)' 'lock \(vault.vault)' \
+        'lock \(vault.mount)'; do
+        if timeout 60 "$COFFRE" $words > out 2>&1; then cat out; exit 1; fi
         grep -q 'process \(daemon) does not answer' out || { cat out; exit 1; }
       done
+      mkdir other && "$COFFRE" init other --password-file '\(vault.password)'
+      status=0
+      timeout 60 "$COFFRE" mount other '\(vault.mount)' --password-file '\(vault.password)' \
+        || status=$?
+      test $status = 11
       """, in: vault.scratch)
     #expect(outcome.status == 0, "\(outcome.output)")
     #expect(try vault.coffre(["status"]).status == 0)

@@ -91,7 +91,7 @@ struct ReportTests {
   /// Names in a path are what they are: quotes and line ends do not break the JSON.
   @Test func oddPathsAreQuoted() throws {
     let vault = try Mounted(mounting: false)
-    let folder = try vault.makeFolder("a \"b\\ \u{1}\n\u{e9}")
+    let folder = try vault.makeFolder("a \"b\\ \u{1}\n\u{e9}\u{7f}\u{9b}")
     let outcome = try vault.coffre(
       ["mount", vault.vault, folder, "--password-file", vault.password])
     #expect(outcome.status == 0, "\(outcome.output)")

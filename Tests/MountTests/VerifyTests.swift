@@ -103,8 +103,8 @@ struct VerifyTests {
     try vault.check(
       """
       for n in $(seq 0 9); do
-        if test $n = \(chunk); then ! dd if=\(path) bs=4096 skip=$n count=1 status=none > /dev/null
-        else dd if=\(path) bs=4096 skip=$n count=1 status=none > /dev/null; fi
+        if dd if=\(path) bs=4096 skip=$n count=1 status=none > /dev/null 2>&1
+        then test $n != \(chunk); else test $n = \(chunk); fi
       done
       """)
     let status = try vault.coffre(["status"]).output
@@ -184,6 +184,23 @@ struct VerifyTests {
     #expect(healed.output.contains("(repaired)") && healed.status == 22, "\(healed.output)")
     #expect(try vault.coffre(["status"]).output.contains("1 damaged copies made good"))
     #expect(try vault.coffre(["verify", vault.vault, "--quick"]).status == 0)
+  }
+
+  /// A check is what one trusts a restored copy by.
+  @Test func anOlderStateIsTold() throws {
+    let vault = try filled()
+    let copied = try vault.sh("cp -a vault backup", in: vault.scratch)
+    try #require(copied.status == 0)
+    try vault.open()
+    try vault.check("echo new > new")
+    try vault.lock()
+    let swapped = try vault.sh("mv vault new && mv backup vault", in: vault.scratch)
+    try #require(swapped.status == 0)
+    let outcome = try verify(vault)
+    #expect(outcome.status == 13 && outcome.output.contains("warning: the vault is older than"))
+    #expect(outcome.output.contains(": no damage"), "\(outcome.output)")
+    let json = try verify(vault, ["--json", "--quick"])
+    #expect(json.status == 13 && json.output.contains("\"older\": true"), "\(json.output)")
   }
 
   @Test func whatCannotBeCheckedIsTold() throws {

@@ -118,6 +118,7 @@ class Campaign:
         if not self.complaints:
             self.mount()
             self.check()
+            self.complaints += [f"{writer.name} never wrote" for writer in self.writers if writer.count == 0]
             subprocess.run(self.command("lock", self.folder + "/vault"), check=True, timeout=120)
         return self.report()
 
