@@ -1,27 +1,29 @@
 import Glibc
 
-/// Page-aligned memory of a fixed size that is wiped when it is released.
+/// Memory of a fixed size that is wiped when it is released, page-aligned if it is a page or more.
 ///
 /// Every plaintext and ciphertext buffer of Coffre is one of these. Access is bounds-checked;
 /// integers are little-endian at any alignment. A buffer is not synchronised: whoever shares one
 /// between threads must have stopped writing to it first.
+///
+/// Public, like its integers, because the compiler inlines across modules only what is.
 @safe
-package final class Buffer: @unchecked Sendable {
-  private let base: UnsafeMutableRawPointer
-  package let count: Int
+public final class Buffer: @unchecked Sendable {
+  @usableFromInline let base: UnsafeMutableRawPointer
+  /// In bytes.
+  public let count: Int
 
-  /// Allocates `count` zero bytes, aligned to 4096.
+  /// `count` zero bytes.
   package init(count: Int) {
     precondition(count >= 0)
     self.count = count
-    unsafe base = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1), alignment: 4096)
-    unsafe memset(base, 0, max(count, 1))
+    unsafe base = BufferMemory.allocate(count)
   }
 
   /// A copy of another buffer.
   package init(copying other: Buffer) {
     count = other.count
-    unsafe base = UnsafeMutableRawPointer.allocate(byteCount: max(count, 1), alignment: 4096)
+    unsafe base = BufferMemory.allocate(count)
     unsafe base.copyMemory(from: other.base, byteCount: count)
   }
 
@@ -30,10 +32,7 @@ package final class Buffer: @unchecked Sendable {
     store(bytes, at: 0)
   }
 
-  deinit {
-    unsafe explicit_bzero(base, count)
-    unsafe base.deallocate()
-  }
+  deinit { unsafe BufferMemory.release(base, count) }
 
   /// All the bytes, to read.
   package var bytes: RawSpan {
@@ -57,14 +56,16 @@ package final class Buffer: @unchecked Sendable {
     return unsafe _overrideLifetime(span, borrowing: self)
   }
 
-  @inline(__always)
-  package func load<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type, at offset: Int) -> T {
+  /// The integer at an offset in bytes.
+  @inlinable @inline(__always)
+  public func load<T: FixedWidthInteger & BitwiseCopyable>(_ type: T.Type, at offset: Int) -> T {
     check(offset, MemoryLayout<T>.size)
     return unsafe T(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: T.self))
   }
 
-  @inline(__always)
-  package func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
+  /// Writes an integer at an offset in bytes.
+  @inlinable @inline(__always)
+  public func store<T: FixedWidthInteger & BitwiseCopyable>(_ value: T, at offset: Int) {
     check(offset, MemoryLayout<T>.size)
     unsafe base.storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
   }
@@ -130,8 +131,8 @@ package final class Buffer: @unchecked Sendable {
     }
   }
 
-  @inline(__always)
-  private func check(_ offset: Int, _ length: Int) {
+  @inlinable @inline(__always)
+  func check(_ offset: Int, _ length: Int) {
     precondition(offset >= 0 && length >= 0 && length <= count - offset, "outside of the buffer")
   }
 }

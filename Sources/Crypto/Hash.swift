@@ -3,20 +3,8 @@ import CCrypto
 import Glibc
 import POSIX
 
-/// HMAC-SHA256 under one key, FIPS 198-1, cut to 64 bits: where a name or a frame is to be found.
-@safe
-package final class KeyedHash: Sendable {
-  private let secret: SecretBytes
-
-  package init(key: consuming SecretBytes) { secret = key }
-
-  package func hash(_ message: [UInt8]) -> UInt64 {
-    let digest = Hash.hmacSHA256(key: secret, Buffer(message).bytes)
-    return Buffer(digest).load(UInt64.self, at: 0)
-  }
-}
-
 package enum Hash {
+  /// HMAC-SHA256, FIPS 198-1, once. For many under one key there is `KeyedHash`.
   package static func hmacSHA256(key: borrowing SecretBytes, _ message: RawSpan) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: 32)
     var length: UInt32 = 0

@@ -88,3 +88,31 @@ package enum KeyDerivation {
       parameters) == 1
   }
 }
+
+/// What HKDF extracts of a vault's master key, RFC 5869 section 2.2: keys are expanded from it, one
+/// HMAC each.
+package final class DerivationKey: Sendable {
+  private let extracted: KeyedHash
+
+  package init(master: borrowing SecretBytes, vault: [UInt8]) {
+    precondition(vault.count == 16)
+    let salt = unsafe SecretBytes(copying: vault.span.bytes)
+    var key = SecretBytes(count: 32)
+    var output = key.mutableBytes
+    KeyedHash(key: salt).digest(master.bytes, into: &output)
+    extracted = KeyedHash(key: key)
+  }
+
+  /// The same key as `KeyDerivation.derive`.
+  package func derive(_ label: KeyLabel, context: RawSpan) -> SecretBytes {
+    precondition(context.byteCount == 32)
+    let info = Buffer(count: 49)
+    info.store(label.bytes, at: 0)
+    info.store(context, at: 16)
+    info.store(1 as UInt8, at: 48)
+    var key = SecretBytes(count: 32)
+    var output = key.mutableBytes
+    extracted.digest(info.bytes, into: &output)
+    return key
+  }
+}

@@ -1,5 +1,4 @@
 import CCrypto
-import Synchronization
 
 /// A key of AES-256-GCM, NIST SP 800-38D, with 96-bit IVs and 128-bit tags.
 ///
@@ -7,14 +6,11 @@ import Synchronization
 @safe
 package final class SealingKey: Sendable {
   private let secret: SecretBytes
-  /// Unique in this process, never 0.
-  private let identity: UInt64
-  private static let identities = Atomic<UInt64>(0)
+  private let identity = KeyIdentity.next()
 
   package init(_ secret: consuming SecretBytes) {
     precondition(secret.count == 32)
     self.secret = secret
-    identity = Self.identities.add(1, ordering: .relaxed).newValue
   }
 
   deinit { ThreadContexts.wipe(identity) }

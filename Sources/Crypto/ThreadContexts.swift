@@ -2,7 +2,7 @@ import CSystem
 import Glibc
 import POSIX
 
-/// A thread's two contexts, which stay with it because new ones cost as much as a chunk.
+/// A thread's contexts, which stay with it because new ones cost as much as a chunk.
 ///
 /// Those of all threads are listed, so that a key can be wiped from every thread at once, from
 /// those that sleep, too. The mutex is that of the thread: only a wipe ever makes it wait.
@@ -10,6 +10,9 @@ import POSIX
 final class ThreadContexts: @unchecked Sendable {
   let sealing = CipherContext()
   let opening = CipherContext()
+  /// As many as there are keys in use at once: names, the journal's segment, keys of files.
+  private let hashes = (HashContext(), HashContext(), HashContext())
+  private var nextHash = 0
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
   /// Held for moments by threads that start or end, and while keys are wiped. Comes before a
@@ -81,18 +84,38 @@ final class ThreadContexts: @unchecked Sendable {
       for contexts in all.contexts {
         // Never unlocked.
         unsafe pthread_mutex_lock(contexts.mutex)
-        contexts.sealing.wipe(nil)
-        contexts.opening.wipe(nil)
+        contexts.wipeAll(nil)
       }
     }
   }
 
   private func wipe(_ key: UInt64?) {
     // A key that nobody uses any more comes to no context while this looks.
-    if let key, !sealing.holds(key) && !opening.holds(key) { return }
+    if let key, !holds(key) { return }
     unsafe pthread_mutex_lock(mutex)
     defer { unsafe pthread_mutex_unlock(mutex) }
+    wipeAll(key)
+  }
+
+  private func holds(_ key: UInt64) -> Bool {
+    sealing.holds(key) || opening.holds(key) || hashes.0.holds(key) || hashes.1.holds(key)
+      || hashes.2.holds(key)
+  }
+
+  private func wipeAll(_ key: UInt64?) {
     sealing.wipe(key)
     opening.wipe(key)
+    hashes.0.wipe(key)
+    hashes.1.wipe(key)
+    hashes.2.wipe(key)
+  }
+
+  /// The context that holds a key, or the one whose turn it is to take it.
+  func hash(for key: UInt64) -> HashContext {
+    if hashes.0.holds(key) { return hashes.0 }
+    if hashes.1.holds(key) { return hashes.1 }
+    if hashes.2.holds(key) { return hashes.2 }
+    nextHash = (nextHash + 1) % 3
+    return nextHash == 0 ? hashes.0 : nextHash == 1 ? hashes.1 : hashes.2
   }
 }

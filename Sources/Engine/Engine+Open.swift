@@ -157,7 +157,8 @@ extension Engine {
       containers: Containers(disk: disk, folders: ["data"]),
       allocator: SlotAllocator(limit: UInt64(UInt32.max), read: reader(of: .dataMap, store)))
     return EngineParts(
-      disk: disk, options: options, vault: vault, master: SecretBox(master.clone()), roots: roots,
+      disk: disk, options: options, vault: vault, master: SecretBox(master.clone(), vault: vault),
+      roots: roots,
       anchor: anchor, meta: meta,
       metaAllocator: SlotAllocator(limit: UInt64(backed), read: reader(of: .metaMap, store)),
       journal: nil, store: store, data: data, warnings: [], writer: Writer(),

@@ -103,9 +103,7 @@ package final class Engine: Sendable {
   package func fileKey(seed: [UInt8], number: UInt32) throws(EngineError) -> SealingKey {
     let context = Buffer(seed)
     context.store(context.load(UInt32.self, at: 28) ^ number, at: 28)
-    return try master.withSecretIfOpen { secret in
-      SealingKey(KeyDerivation.derive(.file, from: secret, vault: vault, context: context.bytes))
-    }
+    return SealingKey(try master.derive(.file, context: context.bytes))
   }
 
   /// The key of directory hashes.
@@ -159,12 +157,18 @@ struct EngineParts {
 package final class SecretBox: Sendable {
   private final class Holder: Sendable {
     let secret: SecretBytes
-    init(_ secret: consuming SecretBytes) { self.secret = secret }
+    let derivation: DerivationKey
+    init(_ secret: consuming SecretBytes, vault: [UInt8]) {
+      derivation = DerivationKey(master: secret, vault: vault)
+      self.secret = secret
+    }
   }
 
   private let holder: Lock<Holder?>
 
-  package init(_ secret: consuming SecretBytes) { holder = Lock(Holder(secret)) }
+  package init(_ secret: consuming SecretBytes, vault: [UInt8]) {
+    holder = Lock(Holder(secret, vault: vault))
+  }
 
   /// Lends the secret. Using it after `wipe` is a broken invariant.
   package func withSecret<R>(_ body: (borrowing SecretBytes) -> R) -> R {
@@ -180,6 +184,12 @@ package final class SecretBox: Sendable {
   ) throws(EngineError) -> R {
     guard let holder = holder.withLock({ $0 }) else { throw .closed }
     return body(holder.secret)
+  }
+
+  /// A key for one purpose, see `KeyDerivation.derive`; `closed` after `wipe`.
+  func derive(_ label: KeyLabel, context: RawSpan) throws(EngineError) -> SecretBytes {
+    guard let holder = holder.withLock({ $0 }) else { throw .closed }
+    return holder.derivation.derive(label, context: context)
   }
 
   package func wipe() { holder.withLock { $0 = nil } }

@@ -3,35 +3,46 @@ import Glibc
 
 /// A mutex that contains the value it guards, so that nobody can touch it unlocked.
 ///
-/// Made of pthread_mutex(3) at a fixed address: ThreadSanitizer understands it.
+/// Made of pthread_mutex(3) at a fixed address: ThreadSanitizer understands it. Public, because the
+/// compiler inlines across modules, and so specializes, only what is.
 @safe
-package final class Lock<Value: ~Copyable>: @unchecked Sendable {
+public final class Lock<Value: ~Copyable>: @unchecked Sendable {
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-  private var value: Value
+  /// Memory of its own: a stored property would be checked for exclusive access at each use, which
+  /// the mutex already makes sure of.
+  @usableFromInline let value: UnsafeMutablePointer<Value>
 
   package init(_ value: consuming Value) {
     unsafe mutex = .allocate(capacity: 1)
     unsafe pthread_mutex_init(mutex, nil)
-    self.value = value
+    unsafe self.value = .allocate(capacity: 1)
+    unsafe self.value.initialize(to: value)
   }
 
   deinit {
     unsafe pthread_mutex_destroy(mutex)
     unsafe mutex.deallocate()
+    unsafe value.deinitialize(count: 1)
+    unsafe value.deallocate()
   }
 
-  package func withLock<R: ~Copyable, E: Error>(
+  /// Lends the value; nobody else has it meanwhile.
+  @inlinable
+  public func withLock<R: ~Copyable, E: Error>(
     _ body: (inout Value) throws(E) -> R
   ) throws(E) -> R {
-    unsafe pthread_mutex_lock(mutex)
-    defer { unsafe pthread_mutex_unlock(mutex) }
-    return try body(&value)
+    lock()
+    defer { unlock() }
+    return try unsafe body(&value.pointee)
   }
+
+  @usableFromInline func lock() { unsafe pthread_mutex_lock(mutex) }
+  @usableFromInline func unlock() { unsafe pthread_mutex_unlock(mutex) }
 }
 
 /// Many readers or one writer; a waiting writer holds new readers back. Not recursive.
 @safe
-package final class ReadWriteLock: @unchecked Sendable {
+public final class ReadWriteLock: @unchecked Sendable {
   private let lock: UnsafeMutablePointer<pthread_rwlock_t>
 
   package init() {
@@ -44,17 +55,25 @@ package final class ReadWriteLock: @unchecked Sendable {
     unsafe lock.deallocate()
   }
 
-  package func withRead<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-    unsafe pthread_rwlock_rdlock(lock)
-    defer { unsafe pthread_rwlock_unlock(lock) }
+  /// Runs `body` while no writer is in.
+  @inlinable
+  public func withRead<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    lockShared()
+    defer { unlock() }
     return try body()
   }
 
-  package func withWrite<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
-    unsafe pthread_rwlock_wrlock(lock)
-    defer { unsafe pthread_rwlock_unlock(lock) }
+  /// Runs `body` while nobody else is in.
+  @inlinable
+  public func withWrite<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
+    lockExclusive()
+    defer { unlock() }
     return try body()
   }
+
+  @usableFromInline func lockShared() { unsafe pthread_rwlock_rdlock(lock) }
+  @usableFromInline func lockExclusive() { unsafe pthread_rwlock_wrlock(lock) }
+  @usableFromInline func unlock() { unsafe pthread_rwlock_unlock(lock) }
 }
 
 /// A lock whose holders can wait until the value is as they need it.

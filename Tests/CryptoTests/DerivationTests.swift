@@ -91,6 +91,8 @@ func secret(_ bytes: [UInt8]) -> SecretBytes {
           let key = KeyDerivation.derive(
             label, from: master, vault: vault, context: context.bytes)
           keys.insert(reveal(key))
+          let other = DerivationKey(master: master, vault: vault)
+          #expect(reveal(other.derive(label, context: context.bytes)) == reveal(key))
         }
       }
     }

@@ -1,3 +1,4 @@
+import Engine
 import Bytes
 import POSIX
 import TestKit
@@ -95,7 +96,7 @@ extension CrashScenario {
     handles = []
     try call(framed: everyFile, isDurable: true) { try $0.close() }
     begin(history.tree)
-    volume = try flavour.open(disk)
+    do { volume = try flavour.open(disk) } catch { throw VolumeError(error) }
     history.finish(framed: [], isDurable: true)
     disk.setMark(history.mark)
   }
