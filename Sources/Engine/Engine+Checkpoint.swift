@@ -116,7 +116,7 @@ extension Engine {
   }
 
   /// Switches the journal and notes what the new root is to describe, with the writer held.
-  private func takeSnapshot(_ root: RootRecord) throws(EngineError) -> Snapshot {
+  func takeSnapshot(_ root: RootRecord) throws(EngineError) -> Snapshot {
     guard let journal else { throw .readOnly("the vault is mounted read-only") }
     if journal.filled > 0 && segments.count == 0 {
       do { try segments.add() } catch {
@@ -127,6 +127,8 @@ extension Engine {
     let isRekeying = store.isRekeying
     let rekeyed = isRekeying ? try pagesToRekey(root) : (pages: [:], next: nil)
     return try writer.withLock { writer throws(EngineError) in
+      // A frame may have failed meanwhile whose slots count as released though nothing says so.
+      try checkWritable()
       // A segment without a frame will do: an abandoned checkpoint may have switched to it.
       if journal.filled > 0 { try startSegment(&writer) }
       let old = Array(writer.segments.dropLast())

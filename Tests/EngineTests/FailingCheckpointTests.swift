@@ -46,6 +46,23 @@ import Testing
     try again.close()
   }
 
+  /// A frame that failed has released slots in memory alone: no checkpoint that is on its way may
+  /// take them for free, even if it needs no new segment.
+  @Test func aCheckpointUnderWayStopsWhereTheVolumeTurnedReadOnly() throws {
+    let vault = try TestVault()
+    let engine = try vault.open()
+    try engine.makePages(5)
+    vault.disk.fault = { $0.kind == .write && $0.object.hasPrefix("meta-") ? .noMemory : nil }
+    #expect(throws: EngineError.self) { try engine.checkpoint() }
+    vault.disk.fault = nil
+    let filled = try #require(engine.journal).filled
+    #expect(filled == 0)
+    let root = engine.checkpointing.withLock { $0.root }
+    // It has passed its first look; now another thread's frame fails.
+    engine.turnReadOnly("a test")
+    #expect(throws: EngineError.readOnly("a test")) { _ = try engine.takeSnapshot(root) }
+  }
+
   /// Nothing was lost yet as far as anybody knows; but what was appended since may be.
   @Test func closingAfterASyncFailedTellsIt() throws {
     let vault = try TestVault()
