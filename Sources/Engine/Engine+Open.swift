@@ -202,7 +202,8 @@ extension Engine {
       for folder in folders { try parts.disk.createFolder(folder) }
       // A root copy may have been made by somebody who was killed before its name lasted.
       try parts.disk.syncFolder("")
-      try parts.segments.adopt(except: recovery.segments)
+      try parts.segments.adopt(
+        except: recovery.segments, isDoubtful: recovery.gap != nil)
       if parts.segments.count == 0 { try parts.segments.add() }
       guard let first = parts.segments.take() else { preconditionFailure("a spare was made") }
       name = SegmentName(number: first.number, seed: Random.bytes(32))
