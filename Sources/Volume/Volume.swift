@@ -95,9 +95,10 @@ package final class Volume: Sendable {
       do throws(EngineError) {
         if !engine.isReadOnly {
           try frameAll()
-          // What takes longer is for the next mount.
+          // What takes longer is for the next mount, and what is damaged stays on the list: nothing
+          // is lost by it.
           let deadline = Clock.monotonic + Self.longestReap
-          if let error = reapOrphans(goesOn: { Clock.monotonic < deadline }) { throw error }
+          reapOrphans(goesOn: { Clock.monotonic < deadline })
         }
       } catch { failure = error }
       scratch.drop()
