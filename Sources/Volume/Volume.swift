@@ -18,7 +18,7 @@ package final class Volume: Sendable {
   /// What readers met and could not read.
   package let unreadable = UnreadableLog()
   /// Directories some of whose names could not be read.
-  let damagedDirectories = Lock<[UInt64: String]>([:])
+  let damagedDirectories = Lock<[UInt64: DamagedNames]>([:])
   /// Rank 0: held by whoever writes with the reserve.
   let full = Lock(())
 
