@@ -72,6 +72,11 @@ package final class PageStore: @unchecked Sendable {
         dirty[id] = .some(page)
         cache.insert(page ?? Page.zero, as: id)
       }
+  /// The same for where a page is stored.
+  func referenceForWriter(of id: PageID) throws(EngineError) -> Reference {
+    try tree.withRead { () throws(EngineError) in try reference(of: id) }
+  }
+
     }
   }
 

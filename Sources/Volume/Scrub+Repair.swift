@@ -99,7 +99,7 @@ extension Scrub {
     try engine.transact(frees: true) { (transaction) throws(EngineError) in
       let old = try? transaction.read(id)
       let isOnlyMap = lost.keys.allSatisfy { $0.file != .pages && $0.file != .inodes }
-      let draft = old == nil ? transaction.fresh(id) : try transaction.edit(id)
+      let draft = old == nil ? try transaction.fresh(id) : try transaction.edit(id)
       for place in 0..<SparseBits.blockWords {
         let wanted = block?[place] ?? 0
         // A lost map where more is lost: everything counts as taken.
