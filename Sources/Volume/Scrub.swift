@@ -103,7 +103,8 @@ final class Scrub {
 
   private func setTotal() {
     let system = try? engine.page(PageID(.system, 0))
-    let slots = options.isQuick ? 0 : system?.load(UInt64.self, at: SystemPage.usedSlots) ?? 0
+    let used = system.flatMap { try? SystemPage.count(SystemPage.usedSlots, in: $0) }
+    let slots = options.isQuick ? 0 : used ?? 0
     progress.total = (slots + 2 * engine.usedMetaSlots) * UInt64(Layout.chunkSize)
   }
 
