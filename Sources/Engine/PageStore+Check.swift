@@ -168,7 +168,8 @@ extension PageStore {
 
 /// Memory for looking at runs of pages in both copies.
 package final class CheckScratch {
-  static let pages = 32
+  /// One run: the tree is held while it is read, and a frame waits for that.
+  package static let pages = 32
   let copies = [Buffer(count: pages * Layout.chunkSize), Buffer(count: pages * Layout.chunkSize)]
   let plain = Buffer(count: Layout.chunkSize)
   var readable = [false, false]

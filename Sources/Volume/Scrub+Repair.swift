@@ -75,7 +75,7 @@ extension Scrub {
 
   /// A map as what is in use says. Where something is lost it only gains: the lost piece may name
   /// what seems to be free.
-  private func rewrite(_ file: MetadataFile) throws(EngineError) {
+  func rewrite(_ file: MetadataFile) throws(EngineError) {
     let used: SparseBits
     switch file {
     case .dataMap: used = slots
@@ -97,6 +97,8 @@ extension Scrub {
 
   private func rewrite(_ id: PageID, _ block: [UInt64]?) throws(EngineError) {
     try engine.transact(frees: true) { (transaction) throws(EngineError) in
+      // A checkpoint, for room say, has moved pages since: their new slots would become free.
+      guard id.file != .metaMap || engine.generation == metaMapGeneration else { return }
       let old = try? transaction.read(id)
       let isOnlyMap = lost.keys.allSatisfy { $0.file != .pages && $0.file != .inodes }
       let draft = old == nil ? try transaction.fresh(id) : try transaction.edit(id)

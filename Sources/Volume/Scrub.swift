@@ -34,6 +34,8 @@ final class Scrub {
   var pages = SparseBits()
   var slots = SparseBits()
   var metaSlots = SparseBits()
+  /// The root that `metaSlots` is of.
+  var metaMapGeneration: UInt64 = 0
   /// In a check of a part: metadata pages looked at.
   var seen: Set<PageID> = []
   var progress = ScrubProgress()
