@@ -202,9 +202,12 @@ extension Engine {
   private func finish(_ plan: CheckpointPlan, _ snapshot: Snapshot, _ wiped: [Range<UInt32>]) {
     var tables: [PageID: Page] = [:]
     for (id, buffer) in plan.staged { tables[id] = Page(buffer) }
+    // First what it has taken: from here on its pages count as clean, and need no more room.
+    health.withLock { $0.metaUsed += UInt64(plan.taken.count) }
     store.install(snapshot.pages, tables: tables, tops: plan.tops)
     for slots in plan.taken { metaAllocator.confirm(slots) }
     for slot in plan.freed { try? metaAllocator.release(slot..<(slot + 1)) }
+    health.withLock { $0.metaUsed -= UInt64(plan.freed.count) }
     metaAllocator.beginCheckpoint()
     metaAllocator.finishCheckpoint { _ in wipe(wiped) }
     data.allocator.finishCheckpoint { freed in
@@ -219,11 +222,7 @@ extension Engine {
     try? segments.recycle(snapshot.oldSegments)
     try? segments.fill()
     reserve.restore()
-    health.withLock { health in
-      health.metaUsed += UInt64(plan.taken.count)
-      health.metaUsed -= UInt64(plan.freed.count)
-      health.checkpoints += 1
-    }
+    health.withLock { $0.checkpoints += 1 }
   }
 
   /// Overwrites freed metadata slots in both copies, so that what they held is gone.
