@@ -277,10 +277,17 @@ extension Engine {
         try checkpoint()
         do { try meta.sync() } catch { throw .disk(error) }
       }
-    } catch { failure = error }
-    health.withLock { $0.closed = true }
-    master.wipe()
-    store.forget()
+    } catch {
+      failure = error
+      // Without a root it is the journal that keeps what was done last.
+      try? syncJournal()
+    }
+    // Not under a checkpoint that began late and goes on.
+    checkpointing.withLock { _ in
+      health.withLock { $0.closed = true }
+      master.wipe()
+      store.forget()
+    }
     SealingKey.forgetContexts()
     Random.wipePool()
     if let failure { throw failure }

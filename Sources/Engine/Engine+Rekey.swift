@@ -40,12 +40,12 @@ extension Engine {
     chain.root.metadataSeed = Random.bytes(32)
     chain.root.metadataSeals = 0
     chain.root.rekeyedPages = 0
-    useKeys(of: chain.root)
+    try useKeys(of: chain.root)
   }
 
-  private func useKeys(of root: RootRecord) {
+  private func useKeys(of root: RootRecord) throws(EngineError) {
     store.use(
-      master.withSecret { Self.metadataKeys(root, master: $0, vault: vault) })
+      try master.withSecretIfOpen { Self.metadataKeys(root, master: $0, vault: vault) })
   }
 
   /// Pages and tables to be sealed under the newest key with the next checkpoint, and where to go
@@ -69,7 +69,8 @@ extension Engine {
 
   /// The root is durable: what it says of re-keying holds.
   func finishRekeying(_ chain: inout Chain) {
-    if store.isRekeying, chain.root.oldMetadataSeed == Self.noSeed { useKeys(of: chain.root) }
+    // Where the keys are gone there is nothing to drop.
+    if store.isRekeying, chain.root.oldMetadataSeed == Self.noSeed { try? useKeys(of: chain.root) }
   }
 
   /// What the next root says of re-keying, if `next` is the page to go on with.
