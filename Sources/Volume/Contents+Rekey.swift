@@ -133,8 +133,11 @@ extension Volume {
       for (index, reference) in references.enumerated() where !reference.isHole {
         let chunk = chunks.lowerBound + UInt64(index)
         do throws(EngineError) { try readChunk(of: node, record, chunk, into: plain) } catch {
-          // What is damaged stays so under any key.
+          // What is damaged stays so under any key. What could only not be read must not lose its
+          // key: that error ends this, and a later write tries again.
           guard case .damaged = error else { throw error }
+          let slots = reference.slot..<(reference.slot + 1)
+          try engine.data.read(slots, into: Buffer(count: Layout.chunkSize), at: 0)
           continue
         }
         _ = try sealRun(of: node, record, plain.bytes, chunk, &fresh)
