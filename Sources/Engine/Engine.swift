@@ -120,6 +120,7 @@ package final class Engine: Sendable {
   /// Refuses all changes from now on. The first reason stays.
   package func turnReadOnly(_ reason: String) {
     health.withLock { if $0.readOnly == nil { $0.readOnly = reason } }
+    store.stopHealing()
   }
 
   /// Refuses to tell anything once the volume is closed.

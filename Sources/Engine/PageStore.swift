@@ -30,8 +30,12 @@ package final class PageStore: @unchecked Sendable {
   private(set) var keys: [SealingKey]
   let containers: Containers
   private let cache: PageCache
-  private let healed = Lock(0)
-  private let writesBack: Bool
+  private let healing: Lock<Healing>
+
+  private struct Healing {
+    var isAllowed: Bool
+    var count = 0
+  }
 
   init(
     containers: Containers, keys: [SealingKey], tops: [TreeTop], cachePages: Int, heals: Bool
@@ -40,13 +44,16 @@ package final class PageStore: @unchecked Sendable {
     self.keys = keys
     self.tops = tops
     cache = PageCache(capacity: cachePages)
-    writesBack = heals
+    healing = Lock(Healing(isAllowed: heals))
   }
 
   /// Metadata copies that were bad and have been rewritten from the good one.
-  package var healedCopies: Int { healed.withLock { $0 } }
+  package var healedCopies: Int { healing.withLock { $0.count } }
 
-  func noteHealed() { healed.withLock { $0 += 1 } }
+  func noteHealed() { healing.withLock { $0.count += 1 } }
+
+  /// Once somebody else may have written, a slot may be theirs.
+  func stopHealing() { healing.withLock { $0.isAllowed = false } }
 
   /// The newest page. The caller holds `tree` shared, or is the one writer.
   package func page(_ id: PageID) throws(EngineError) -> Page {
@@ -65,6 +72,11 @@ package final class PageStore: @unchecked Sendable {
     return try tree.withRead { () throws(EngineError) in try page(id) }
   }
 
+  /// The same for where a page is stored.
+  func referenceForWriter(of id: PageID) throws(EngineError) -> Reference {
+    try tree.withRead { () throws(EngineError) in try reference(of: id) }
+  }
+
   /// Makes changed pages the newest ones; nil gives a page up.
   func publish(_ pages: [PageID: Page?]) {
     tree.withWrite {
@@ -72,11 +84,6 @@ package final class PageStore: @unchecked Sendable {
         dirty[id] = .some(page)
         cache.insert(page ?? Page.zero, as: id)
       }
-  /// The same for where a page is stored.
-  func referenceForWriter(of id: PageID) throws(EngineError) -> Reference {
-    try tree.withRead { () throws(EngineError) in try reference(of: id) }
-  }
-
     }
   }
 
@@ -155,7 +162,7 @@ package final class PageStore: @unchecked Sendable {
   /// it was done; where it failed the good copy still serves, and the next read tries again.
   @discardableResult
   func heal(_ copy: Int, _ slot: UInt32, from sealed: Buffer, _ range: Range<Int>) -> Bool {
-    guard writesBack,
+    guard healing.withLock({ $0.isAllowed }),
       (try? containers.write(sealed.bytes(in: range), at: slot, copy: copy)) != nil
     else { return false }
     noteHealed()

@@ -74,6 +74,52 @@ import Testing
     #expect(throws: EngineError.self) { try engine.close() }
   }
 
+  /// Without a root the journal keeps what was done last, and it is synced.
+  @Test func closingWithoutACheckpointSyncsTheJournal() throws {
+    let vault = try TestVault()
+    let engine = try vault.open()
+    let pages = try engine.makePages(10)
+    vault.disk.fault = { $0.kind == .write && $0.object.hasPrefix("meta-") ? .noSpace : nil }
+    #expect(throws: EngineError.self) { try engine.close() }
+    vault.disk.fault = nil
+    let again = try vault.open(vault.disk.crashed(seed: 1, mode: .dropAll))
+    #expect(try again.first(of: pages[9]) == 7)
+    try again.close()
+  }
+
+  /// Somebody else may have written: a slot that seems bad may be theirs.
+  @Test func aVolumeThatTurnedReadOnlyHealsNothing() throws {
+    let vault = try TestVault()
+    let first = try vault.open()
+    let page = try first.makePages(3)[1]
+    try first.close()
+    let engine = try vault.open()
+    let slot = try engine.store.referenceForWriter(of: PageID(.pages, page)).slot
+    vault.disk.flipBit(of: "meta-a/0000", at: Int(slot) * 4096 * 8)
+    let flipped = vault.disk.content(of: "meta-a/0000")
+    engine.turnReadOnly("a test")
+    #expect(try engine.first(of: page) == 7)
+    let isSame = vault.disk.content(of: "meta-a/0000") == flipped
+    #expect(isSame)
+    #expect(throws: EngineError.self) { try engine.close() }
+  }
+
+  /// Frames go on while a checkpoint is slow, but not without end.
+  @Test func segmentsAreBounded() throws {
+    let vault = try TestVault(segmentBytes: 64 << 10)
+    let engine = try vault.open()
+    for _ in 0..<150 {
+      try engine.transact { (transaction) throws(EngineError) in
+        for _ in 0..<3 {
+          try transaction.allocatePage().page.store([UInt8](repeating: 9, count: 4000), at: 0)
+        }
+      }
+      let count = vault.disk.journal.count
+      #expect(count <= 18)
+    }
+    try engine.close()
+  }
+
   @Test func aClosedEngineTellsNothing() throws {
     let vault = try TestVault()
     let engine = try vault.open()
