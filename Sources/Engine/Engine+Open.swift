@@ -77,7 +77,7 @@ extension Engine {
     try checkAnchor(anchor, &chain, parts.store, options, &warnings)
     var recovery = Recovery(
       disk: disk, vault: vault, segmentBytes: options.journalSegmentBytes, store: parts.store,
-      root: found)
+      root: found, passesLost: options.readOnly)
     try recovery.run(master: master)
     try checkEnd(of: recovery, options, &warnings)
     if !options.readOnly {
@@ -253,16 +253,24 @@ extension Engine {
 
   /// `from` is the generation of the root that was found.
   private func appendLineage(_ chain: inout Chain, from: UInt64) throws(EngineError) {
-    let index = chain.root.lineageCount
+    var index = chain.root.lineageCount
+    let page: Buffer
+    do throws(EngineError) {
+      page = Buffer(copying: try store.pageForWriter(PageID(.lineage, UInt32(index / 128))).bytes)
+    } catch {
+      guard case .damaged = error, options.acceptOlder else { throw error }
+      // Who accepts an older state does without the lineage: it goes on behind the lost page.
+      index = (index / 128 + 1) * 128
+      page = Buffer(count: Layout.chunkSize)
+    }
     let id = PageID(.lineage, UInt32(index / 128))
-    let page = Buffer(copying: try store.pageForWriter(id).bytes)
     let offset = Int(index % 128) * 32
     page.store(chain.root.session, at: offset)
     // The session's first root is the one after this.
     page.store(chain.root.generation + 1, at: offset + 16)
     page.store(from, at: offset + 24)
     store.publish([id: Page(page)])
-    chain.root.lineageCount += 1
+    chain.root.lineageCount = index + 1
   }
 
   /// Writes the last root, wipes what it freed, and forgets the keys. Nothing may use the engine

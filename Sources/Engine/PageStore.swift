@@ -24,6 +24,9 @@ package final class PageStore: @unchecked Sendable {
   package let tree = ReadWriteLock()
   /// Pages changed since the last checkpoint; nil means given up. Guarded by `tree`.
   private(set) var dirty: [PageID: Page?] = [:]
+  /// Pages that replay could not change: what may be read of them later is not the newest. Guarded
+  /// by `tree`.
+  private var lost: Set<PageID> = []
   /// The tops of the tag trees. Guarded by `tree`.
   private(set) var tops: [TreeTop]
   /// The newest key, and the one before while pages under it are left. Guarded by `tree`.
@@ -60,6 +63,7 @@ package final class PageStore: @unchecked Sendable {
     if let page = cache.page(id) { return page }
     if let page = dirty[id] { return page ?? Page.zero }
     let reference = try reference(of: id)
+    if lost.contains(id) { throw .damaged(Self.describe(id, reference)) }
     if reference.isHole { return Page.zero }
     let page = Page(try load(id, reference))
     cache.insert(page, as: id)
@@ -86,6 +90,8 @@ package final class PageStore: @unchecked Sendable {
       }
     }
   }
+
+  func setLost(_ pages: Set<PageID>) { tree.withWrite { lost = pages } }
 
   /// Only a checkpoint does this. What is in memory stays as it is.
   func use(_ keys: [SealingKey]) { tree.withWrite { self.keys = keys } }
