@@ -48,9 +48,6 @@ package struct Damage: Hashable, Sendable {
 
   package init(_ kind: Kind) { self.kind = kind }
 
-  /// Whether it is about the same thing as another one, found at another time.
-  package func isSame(as other: Damage) -> Bool { key == other.key }
-
   package struct Key: Hashable, Sendable {
     let kind: Kind
     let objects: [String]
