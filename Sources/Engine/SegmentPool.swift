@@ -66,13 +66,29 @@ final class SegmentPool: Sendable {
       state.nextNumber = (near + named).reduce(state.nextNumber) { max($0, $1 &+ 1) }
       if isDoubtful { state.firstSound = state.nextNumber }
     }
-    try keep(numbers.filter { !named.contains($0) }.sorted())
+    try recycle(numbers.filter { !named.contains($0) }.sorted())
   }
 
   /// Segments whose frames the durable root contains: kept as spares, or removed if there are
   /// enough.
   func recycle(_ numbers: [UInt64]) throws(DiskError) {
-    try keep(numbers)
+    try making.withLock { _ throws(DiskError) in
+      let (first, firstSound) = state.withLock { ($0.nextNumber, $0.firstSound) }
+      var kept: [Segment] = []
+      for number in numbers {
+        let name = SegmentCodec.fileName(number)
+        if number >= firstSound, count + kept.count < Self.target,
+          let segment = renew(name, first + UInt64(kept.count))
+        {
+          kept.append(segment)
+        } else {
+          try? disk.remove(name)
+        }
+      }
+      guard !kept.isEmpty else { return }
+      try disk.syncFolder("journal")
+      state.withLock { $0.append(kept) }
+    }
   }
 
   /// Makes spares until there are enough. Throws ENOSPC if the disk has no room for them.
@@ -103,26 +119,6 @@ final class SegmentPool: Sendable {
     do { return try disk.create(name) } catch {
       guard error.errno == .exists else { throw error }
       return try disk.open(name, writable: true)
-    }
-  }
-
-  private func keep(_ numbers: [UInt64]) throws(DiskError) {
-    try making.withLock { _ throws(DiskError) in
-      let (first, firstSound) = state.withLock { ($0.nextNumber, $0.firstSound) }
-      var kept: [Segment] = []
-      for number in numbers {
-        let name = SegmentCodec.fileName(number)
-        if number >= firstSound, count + kept.count < Self.target,
-          let segment = renew(name, first + UInt64(kept.count))
-        {
-          kept.append(segment)
-        } else {
-          try? disk.remove(name)
-        }
-      }
-      guard !kept.isEmpty else { return }
-      try disk.syncFolder("journal")
-      state.withLock { $0.append(kept) }
     }
   }
 

@@ -33,11 +33,7 @@ extension Volume {
   /// The file's keys, derived once while the node is in memory.
   func keys(of node: Node, _ record: InodeRecord) throws(EngineError) -> FileKeys {
     if let keys = node.state.withLock({ $0.keys }) { return keys }
-    let isRekeying = record.flags.contains(.rekeying)
-    let keys = FileKeys(
-      newest: try engine.fileKey(seed: record.seed, number: record.keyNumber),
-      old: isRekeying
-        ? try engine.fileKey(seed: record.seed, number: record.keyNumber &- 1) : nil)
+    let keys = try FileKeys(of: record, engine)
     node.state.withLock { state in
       state.keys = keys
       state.rekeyed = UInt64(record.rekeyed) * Self.tableChunks

@@ -107,8 +107,7 @@ extension Scrub {
     let isGone = record.flags.contains(.orphan) && !volume.nodes.isKnown(number)
     let reads = readsData && !isGone && record.chunks > 0
     let keys = reads ? try FileKeys(of: record, engine) : nil
-    let size = UInt64(Layout.chunkSize)
-    let end = (record.size + size - 1) / size
+    let end = Volume.chunks(of: 0..<record.size).upperBound
     let direct = (0..<Int(Layout.directReferences)).map { index in
       if let reference = try? ChunkTree.direct(record, index) { return reference }
       relate(.structure, "a reference in it is none") { $0.inode = number }
