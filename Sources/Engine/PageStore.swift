@@ -20,7 +20,7 @@ package final class Page: Sendable {
 /// of pages, and a reader needs `tree` only to see several pages of one moment.
 package final class PageStore: @unchecked Sendable {
   /// Rank 3. Shared while pages are read that belong together, exclusive while pages are published
-  /// or trees replaced. Guards `dirty` and `tops`. Never held across a write to the disk.
+  /// or trees replaced. Guards `dirty` and `tops`. The only write under it heals a bad copy.
   package let tree = ReadWriteLock()
   /// Pages changed since the last checkpoint; nil means given up. Guarded by `tree`.
   private(set) var dirty: [PageID: Page?] = [:]

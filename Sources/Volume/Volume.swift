@@ -7,7 +7,8 @@ import POSIX
 /// The decrypted tree of one vault, with the meaning POSIX gives it. Knows nothing of FUSE.
 ///
 /// Lock order: `full` (rank 0), a node's `content` (rank 1; two nodes only in number order), the
-/// engine's writer and tree (ranks 2 and 3), a node's `state` and the tables (rank 4).
+/// engine's writer (rank 2), a node's `state` and the tables, the engine's allocators, its tree
+/// (rank 3).
 package final class Volume: Sendable {
   let engine: Engine
   let nodes = NodeTable()
