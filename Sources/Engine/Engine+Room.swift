@@ -66,7 +66,7 @@ extension Engine {
     }
   }
 
-  private var metaFree: UInt64 {
+  var metaFree: UInt64 {
     let used = health.withLock { $0.metaUsed } + UInt64(metaAllocator.heldCount) + 1
     let limit = metaAllocator.limit
     return limit > used ? limit - used : 0
