@@ -48,6 +48,7 @@ package struct Damage: Hashable, Sendable {
 
   package init(_ kind: Kind) { self.kind = kind }
 
+  /// What it is about: the same for damage found at another time.
   package struct Key: Hashable, Sendable {
     let kind: Kind
     let objects: [String]
