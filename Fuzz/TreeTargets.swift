@@ -172,7 +172,12 @@ enum TreeTargets {
     _ = try? volume.engine.transact { (transaction) throws(EngineError) in
       try change(bytes, places(.volume), in: transaction)
     }
+    var check = ScrubOptions()
+    check.isQuick = true
+    _ = try? volume.scrub(check)
     work(on: volume)
+    check.repairs = true
+    _ = try? volume.scrub(check)
     try? volume.close()
     StoreTargets.work(on: disk)
   }

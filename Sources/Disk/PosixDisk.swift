@@ -9,8 +9,8 @@ import Synchronization
 package final class PosixDisk: Disk {
   private let folder: Descriptor
   private let finished = FinishedCalls()
-  /// Reads, writes and syncs of its files that have come to their end: whoever waits for a slow
-  /// disk sees by this that it is not one that hangs.
+  /// Calls on its files that have come to their end: whoever waits for a slow disk sees by this
+  /// that it is not one that hangs.
   package var finishedCalls: Int { finished.count.load(ordering: .relaxed) }
 
   /// Opens a folder that exists.
@@ -213,12 +213,14 @@ final class PosixFile: DiskFile {
   }
 
   func allocate(_ range: Range<UInt64>) throws(DiskError) {
+    defer { finished.add() }
     do { try System.allocate(descriptor, range) } catch {
       throw DiskError(errno: error, operation: "fallocate", object: name)
     }
   }
 
   func punch(_ range: Range<UInt64>) throws(DiskError) -> Bool {
+    defer { finished.add() }
     do { return try System.punch(descriptor, range) } catch {
       throw DiskError(errno: error, operation: "fallocate", object: name)
     }
@@ -231,6 +233,7 @@ final class PosixFile: DiskFile {
   }
 
   func resize(_ size: UInt64) throws(DiskError) {
+    defer { finished.add() }
     do { try System.resize(descriptor, to: size) } catch {
       throw DiskError(errno: error, operation: "ftruncate", object: name)
     }

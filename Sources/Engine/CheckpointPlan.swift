@@ -49,7 +49,13 @@ struct CheckpointPlan {
     guard slots[id] == nil else { return }
     let isDropped = snapshot[id].map { $0 == nil } ?? false
     try grow(id)
-    let old = try store.tree.withRead { () throws(EngineError) in try store.reference(of: id) }
+    let old: Reference
+    do throws(EngineError) { old = try store.referenceForWriter(of: id) } catch {
+      guard isDropped, error.isUnreadable else { throw error }
+      // Below a table that is lost nothing can be given up, nor be found: it is left there.
+      slots[id] = 0
+      return
+    }
     if isDropped && old.isHole {
       slots[id] = 0
       return

@@ -28,6 +28,10 @@ extension Engine {
         warnings.append(.olderAccepted)
         // The discarded line may have gone further than the accepted one: stay above both.
         chain.root.generation = max(chain.root.generation, known.generation)
+      case .damaged where options.acceptOlder || options.readOnly:
+        // The lineage is lost: whether this is the newest state cannot be told.
+        warnings.append(.olderAccepted)
+        chain.root.generation = max(chain.root.generation, known.generation)
       default: throw error
       }
     }

@@ -116,7 +116,7 @@ extension Engine {
   }
 
   /// Switches the journal and notes what the new root is to describe, with the writer held.
-  private func takeSnapshot(_ root: RootRecord) throws(EngineError) -> Snapshot {
+  func takeSnapshot(_ root: RootRecord) throws(EngineError) -> Snapshot {
     guard let journal else { throw .readOnly("the vault is mounted read-only") }
     if journal.filled > 0 && segments.count == 0 {
       do { try segments.add() } catch {
@@ -127,6 +127,8 @@ extension Engine {
     let isRekeying = store.isRekeying
     let rekeyed = isRekeying ? try pagesToRekey(root) : (pages: [:], next: nil)
     return try writer.withLock { writer throws(EngineError) in
+      // A frame may have failed meanwhile whose slots count as released though nothing says so.
+      try checkWritable()
       // A segment without a frame will do: an abandoned checkpoint may have switched to it.
       if journal.filled > 0 { try startSegment(&writer) }
       let old = Array(writer.segments.dropLast())
@@ -200,9 +202,12 @@ extension Engine {
   private func finish(_ plan: CheckpointPlan, _ snapshot: Snapshot, _ wiped: [Range<UInt32>]) {
     var tables: [PageID: Page] = [:]
     for (id, buffer) in plan.staged { tables[id] = Page(buffer) }
+    // First what it has taken: from here on its pages count as clean, and need no more room.
+    health.withLock { $0.metaUsed += UInt64(plan.taken.count) }
     store.install(snapshot.pages, tables: tables, tops: plan.tops)
     for slots in plan.taken { metaAllocator.confirm(slots) }
     for slot in plan.freed { try? metaAllocator.release(slot..<(slot + 1)) }
+    health.withLock { $0.metaUsed -= UInt64(plan.freed.count) }
     metaAllocator.beginCheckpoint()
     metaAllocator.finishCheckpoint { _ in wipe(wiped) }
     data.allocator.finishCheckpoint { freed in
@@ -217,11 +222,7 @@ extension Engine {
     try? segments.recycle(snapshot.oldSegments)
     try? segments.fill()
     reserve.restore()
-    health.withLock { health in
-      health.metaUsed += UInt64(plan.taken.count)
-      health.metaUsed -= UInt64(plan.freed.count)
-      health.checkpoints += 1
-    }
+    health.withLock { $0.checkpoints += 1 }
   }
 
   /// Overwrites freed metadata slots in both copies, so that what they held is gone.

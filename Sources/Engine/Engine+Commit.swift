@@ -18,7 +18,8 @@ extension Engine {
       try makeRoom(frees: frees, pages: pages)
       let done = try writer.withLock {
         (writer) throws(EngineError) -> (result: R, sequence: UInt64, isDue: Bool)? in
-        guard hasJournalRoom else { return nil }
+        // Others may have taken meanwhile what there was room for.
+        guard hasJournalRoom, hasRoom(frees: frees, pages: pages) else { return nil }
         let transaction = Transaction(
           store: store, nextPage: writer.nextPage, nextInode: writer.nextInode)
         let result = try body(transaction)
@@ -32,7 +33,7 @@ extension Engine {
         if done.isDue { requestCheckpoint() }
         return (done.result, done.sequence)
       }
-      try makeJournalRoom()
+      try makeJournalRoomIfNone()
     }
   }
 

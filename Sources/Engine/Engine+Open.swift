@@ -77,7 +77,7 @@ extension Engine {
     try checkAnchor(anchor, &chain, parts.store, options, &warnings)
     var recovery = Recovery(
       disk: disk, vault: vault, segmentBytes: options.journalSegmentBytes, store: parts.store,
-      root: found)
+      root: found, passesLost: options.readOnly)
     try recovery.run(master: master)
     try checkEnd(of: recovery, options, &warnings)
     if !options.readOnly {
@@ -203,7 +203,8 @@ extension Engine {
       for folder in folders { try parts.disk.createFolder(folder) }
       // A root copy may have been made by somebody who was killed before its name lasted.
       try parts.disk.syncFolder("")
-      try parts.segments.adopt(except: recovery.segments)
+      try parts.segments.adopt(
+        except: recovery.segments, isDoubtful: recovery.gap != nil)
       if parts.segments.count == 0 { try parts.segments.add() }
       guard let first = parts.segments.take() else { preconditionFailure("a spare was made") }
       name = SegmentName(number: first.number, seed: Random.bytes(32))
@@ -253,16 +254,24 @@ extension Engine {
 
   /// `from` is the generation of the root that was found.
   private func appendLineage(_ chain: inout Chain, from: UInt64) throws(EngineError) {
-    let index = chain.root.lineageCount
+    var index = chain.root.lineageCount
+    let page: Buffer
+    do throws(EngineError) {
+      page = Buffer(copying: try store.pageForWriter(PageID(.lineage, UInt32(index / 128))).bytes)
+    } catch {
+      guard case .damaged = error, options.acceptOlder else { throw error }
+      // Who accepts an older state does without the lineage: it goes on behind the lost page.
+      index = (index / 128 + 1) * 128
+      page = Buffer(count: Layout.chunkSize)
+    }
     let id = PageID(.lineage, UInt32(index / 128))
-    let page = Buffer(copying: try store.pageForWriter(id).bytes)
     let offset = Int(index % 128) * 32
     page.store(chain.root.session, at: offset)
     // The session's first root is the one after this.
     page.store(chain.root.generation + 1, at: offset + 16)
     page.store(from, at: offset + 24)
     store.publish([id: Page(page)])
-    chain.root.lineageCount += 1
+    chain.root.lineageCount = index + 1
   }
 
   /// Writes the last root, wipes what it freed, and forgets the keys. Nothing may use the engine
@@ -277,10 +286,17 @@ extension Engine {
         try checkpoint()
         do { try meta.sync() } catch { throw .disk(error) }
       }
-    } catch { failure = error }
-    health.withLock { $0.closed = true }
-    master.wipe()
-    store.forget()
+    } catch {
+      failure = error
+      // Without a root it is the journal that keeps what was done last.
+      try? syncJournal()
+    }
+    // Not under a checkpoint that began late and goes on.
+    checkpointing.withLock { _ in
+      health.withLock { $0.closed = true }
+      master.wipe()
+      store.forget()
+    }
     SealingKey.forgetContexts()
     Random.wipePool()
     if let failure { throw failure }

@@ -40,12 +40,12 @@ extension Engine {
     chain.root.metadataSeed = Random.bytes(32)
     chain.root.metadataSeals = 0
     chain.root.rekeyedPages = 0
-    useKeys(of: chain.root)
+    try useKeys(of: chain.root)
   }
 
-  private func useKeys(of root: RootRecord) {
+  private func useKeys(of root: RootRecord) throws(EngineError) {
     store.use(
-      master.withSecret { Self.metadataKeys(root, master: $0, vault: vault) })
+      try master.withSecretIfOpen { Self.metadataKeys(root, master: $0, vault: vault) })
   }
 
   /// Pages and tables to be sealed under the newest key with the next checkpoint, and where to go
@@ -58,18 +58,34 @@ extension Engine {
     let count = 2 * store.dirtyCount + options.rekeyBatch
     guard try makeMetaRoom(for: checkpointNeed() + 3 * UInt64(count)) else { return (pages, next) }
     while let place = next, pages.count < count {
-      let found = try store.tree.withRead { () throws(EngineError) in
-        try store.named(from: place)
+      do throws(EngineError) {
+        let found = try store.tree.withRead { () throws(EngineError) in
+          try store.named(from: place)
+        }
+        for id in found.pages {
+          do throws(EngineError) { pages[id] = .some(try store.pageForWriter(id)) } catch {
+            try Self.checkLost(error)
+          }
+        }
+        next = found.next
+      } catch {
+        // What cannot be read for now keeps its key, and the checkpoint goes on without it.
+        guard error.isUnreadable else { throw error }
+        break
       }
-      for id in found.pages { pages[id] = .some(try store.pageForWriter(id)) }
-      next = found.next
     }
     return (pages, next)
   }
 
+  /// Passes what is damaged, which it stays under any key.
+  private static func checkLost(_ error: EngineError) throws(EngineError) {
+    guard case .damaged = error else { throw error }
+  }
+
   /// The root is durable: what it says of re-keying holds.
   func finishRekeying(_ chain: inout Chain) {
-    if store.isRekeying, chain.root.oldMetadataSeed == Self.noSeed { useKeys(of: chain.root) }
+    // Where the keys are gone there is nothing to drop.
+    if store.isRekeying, chain.root.oldMetadataSeed == Self.noSeed { try? useKeys(of: chain.root) }
   }
 
   /// What the next root says of re-keying, if `next` is the page to go on with.
@@ -86,22 +102,16 @@ extension Engine {
 extension PageStore {
   /// What the trees name at one place of the metadata files, and the next place; nil after the
   /// last. A place is file * 2^40 + page. A table is found at the first page it covers, so that one
-  /// that names nothing any more is found as well. With `tree` held.
+  /// that names nothing any more is found as well. What is below a table that is lost is passed
+  /// over. With `tree` held.
   func named(from place: UInt64) throws(EngineError) -> (pages: [PageID], next: UInt64?) {
-    let file = MetadataFile.allCases[Int(place >> 40)]
-    let top = tops[Int(file.rawValue)]
-    let index = place & (1 << 40 - 1)
     var found: [PageID] = []
-    var level = top.height
-    while index < top.capacity {
-      let span: UInt64 = 1 << (7 * UInt64(level))
-      let id = PageID(file, UInt32(index / span), level: level)
-      let isHole = try reference(of: id).isHole
-      if !isHole && index % span == 0 { found.append(id) }
-      if isHole || level == 0 { return (found, place - index + (index / span + 1) * span) }
-      level -= 1
-    }
-    let isLast = file == MetadataFile.allCases.last
-    return ([], isLast ? nil : (place >> 40 + 1) << 40)
+    let next = try step(
+      from: place,
+      passing: { (error) throws(EngineError) in
+        guard case .damaged = error else { throw error }
+      }
+    ) { id, _ in found.append(id) }
+    return (found, next)
   }
 }

@@ -18,8 +18,8 @@ extension Engine {
   }
 
   /// Whether there is room for a change of so many pages, without making any.
-  package func hasRoom(pages: Int) -> Bool {
-    metaFree >= checkpointNeed(and: pages) + Self.metaReserve
+  package func hasRoom(frees: Bool = false, pages: Int) -> Bool {
+    metaFree >= checkpointNeed(and: pages) + (frees ? 0 : Self.metaReserve)
   }
 
   /// Makes room in the metadata space for a change of so many pages, or refuses it. `frees`: the
@@ -66,7 +66,7 @@ extension Engine {
     }
   }
 
-  private var metaFree: UInt64 {
+  var metaFree: UInt64 {
     let used = health.withLock { $0.metaUsed } + UInt64(metaAllocator.heldCount) + 1
     let limit = metaAllocator.limit
     return limit > used ? limit - used : 0
@@ -98,8 +98,14 @@ extension Engine {
     return journal.hasRoom || segments.count > 1
   }
 
-  /// Makes another segment, or waits for the checkpoint that gives one back.
-  func makeJournalRoom() throws(EngineError) {
+  /// Segments at which frames wait for a checkpoint: one that is slow must not fill the disk.
+  private static let mostSegments = 16
+
+  func makeJournalRoomIfNone() throws(EngineError) {
+    let (hasRoom, inUse) = writer.withLock { (hasJournalRoom, $0.segments.count) }
+    if hasRoom { return }
+    if inUse >= Self.mostSegments { return try checkpoint() }
+    // Another segment, or the checkpoint that gives one back.
     do { try segments.add() } catch {
       guard error.isFull else { throw .disk(error) }
       try checkpoint()

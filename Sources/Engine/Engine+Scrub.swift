@@ -65,7 +65,9 @@ extension Engine {
           })
         else { return [] }
         let offset: Int
-        (name, offset) = follow(codec, read(object), &last, through: durable)
+        let image = try? SegmentImage(current.number, of: options.journalSegmentBytes, on: disk)
+        let bytes = image?.bytes ?? Buffer(count: 0)
+        (name, offset) = follow(codec, bytes, &last, through: durable)
         if name == nil && last < durable {
           return [ObjectCheck(object: object, offset: UInt64(offset), isHealed: false)]
         }
@@ -91,17 +93,6 @@ extension Engine {
       }
     }
     return (nil, offset)
-  }
-
-  /// A segment as far as it can be read.
-  private func read(_ object: String) -> Buffer {
-    guard let file = try? disk.open(object, writable: false), let size = try? file.size() else {
-      return Buffer(count: 0)
-    }
-    let bytes = Buffer(count: Int(min(size, 64 << 20)))
-    var span = bytes.mutableBytes(in: 0..<bytes.count)
-    _ = try? file.read(into: &span, at: 0)
-    return bytes
   }
 
   // MARK: - What is in use

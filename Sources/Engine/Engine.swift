@@ -7,9 +7,9 @@ import POSIX
 /// The sealed store of one vault: pages and slots, changed by transactions, kept by a journal and
 /// checkpoints.
 ///
-/// Lock order: `writer` (rank 2), `store.tree` (rank 3), allocators and caches (rank 4). A
-/// checkpoint holds `checkpointing` (rank 1) for its whole time and `writer` only while it takes
-/// its snapshot.
+/// Lock order: `writer` (rank 2), the volume's nodes, allocators, `store.tree` (rank 3), caches: an
+/// allocator reads its map with its lock held. A checkpoint holds `checkpointing` (rank 1) for its
+/// whole time and `writer` only while it takes its snapshot.
 package final class Engine: Sendable {
   struct Writer {
     var records = ByteWriter(capacity: 64 << 10)
@@ -65,7 +65,7 @@ package final class Engine: Sendable {
   /// Held while the metadata space grows.
   let growing = Lock(())
   let health: Lock<Health>
-  /// True asks the checkpoint thread for work, see `Checkpointer`.
+  /// What the checkpoint thread is asked for, see `Checkpointer`.
   let requests = Monitor(CheckpointRequest())
 
   init(_ parts: consuming EngineParts) {
@@ -118,6 +118,7 @@ package final class Engine: Sendable {
   /// Refuses all changes from now on. The first reason stays.
   package func turnReadOnly(_ reason: String) {
     health.withLock { if $0.readOnly == nil { $0.readOnly = reason } }
+    store.stopHealing()
   }
 
   /// Refuses to tell anything once the volume is closed.

@@ -25,6 +25,15 @@ package enum EngineError: Error, Hashable, Sendable {
   case posix(Errno)
   /// The engine is closed and its keys are gone.
   case closed
+
+  /// Whether a stored piece cannot be had, and what reads it is not to blame.
+  var isUnreadable: Bool {
+    switch self {
+    case .damaged: true
+    case .disk(let failure): !failure.isTransient
+    default: false
+    }
+  }
 }
 
 /// How a vault is opened.

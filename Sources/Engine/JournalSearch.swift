@@ -17,7 +17,7 @@ struct JournalSearch {
   let lastSequence: UInt64
   private(set) var frames = 0
   private(set) var provesDamage = false
-  /// Later segments with frames in them.
+  /// Later segments with frames in them, or with sectors that could not be read.
   private(set) var segments: [UInt64] = []
   /// A later segment that may hold more than what was seen of it.
   private(set) var unreadable: (object: String, cause: JournalGap.Cause)?
@@ -63,7 +63,7 @@ struct JournalSearch {
       }
       let before = frames
       look(in: image.bytes, SegmentCodec(name, master: master, vault: vault), from: 0)
-      if frames > before { segments.append(name.number) }
+      if frames > before || image.errno != nil { segments.append(name.number) }
     }
   }
 }

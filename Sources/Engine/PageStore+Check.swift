@@ -29,7 +29,7 @@ extension PageStore {
       var next: UInt64? = place
       var leaves: [(id: PageID, reference: Reference)] = []
       while let current = next, leaves.count < limit {
-        next = step(from: current) { id, reference in
+        next = step(from: current, passing: { _ in }) { id, reference in
           // A table is read for what is below it, and healed by that: it is looked at before.
           if id.level > 0 {
             body(check(id, reference, scratch))
@@ -68,8 +68,12 @@ extension PageStore {
     }
   }
 
-  /// As `named`, and goes on behind a table that cannot be read.
-  private func step(from place: UInt64, _ body: (PageID, Reference) -> Void) -> UInt64? {
+  /// Tells of what the trees name at one place, see `named`, and returns the next place. Behind a
+  /// table that cannot be read it goes on if `passing` does not throw. With `tree` held.
+  func step<E: Error>(
+    from place: UInt64, passing: (EngineError) throws(E) -> Void,
+    _ body: (PageID, Reference) -> Void
+  ) throws(E) -> UInt64? {
     let file = MetadataFile.allCases[Int(place >> 40)]
     let top = tops[Int(file.rawValue)]
     let index = place & (1 << 40 - 1)
@@ -77,7 +81,9 @@ extension PageStore {
     while index < top.capacity {
       let span: UInt64 = 1 << (7 * UInt64(level))
       let id = PageID(file, UInt32(index / span), level: level)
-      guard let reference = try? reference(of: id) else {
+      let reference: Reference
+      do throws(EngineError) { reference = try self.reference(of: id) } catch {
+        try passing(error)
         return place - index + (index / (span * 128) + 1) * span * 128
       }
       if !reference.isHole && index % span == 0 { body(id, reference) }
@@ -93,7 +99,9 @@ extension PageStore {
       var place: UInt64? = UInt64(file.rawValue) << 40 | index
       while let current = place, current >> 40 == UInt64(file.rawValue) {
         var found: UInt64?
-        place = step(from: current) { id, _ in if id.level == 0 { found = UInt64(id.index) } }
+        place = step(from: current, passing: { _ in }) { id, _ in
+          if id.level == 0 { found = UInt64(id.index) }
+        }
         if let found { return found }
       }
       return nil
@@ -168,7 +176,8 @@ extension PageStore {
 
 /// Memory for looking at runs of pages in both copies.
 package final class CheckScratch {
-  static let pages = 32
+  /// One run: the tree is held while it is read, and a frame waits for that.
+  package static let pages = 32
   let copies = [Buffer(count: pages * Layout.chunkSize), Buffer(count: pages * Layout.chunkSize)]
   let plain = Buffer(count: Layout.chunkSize)
   var readable = [false, false]

@@ -20,18 +20,25 @@ package final class Page: Sendable {
 /// of pages, and a reader needs `tree` only to see several pages of one moment.
 package final class PageStore: @unchecked Sendable {
   /// Rank 3. Shared while pages are read that belong together, exclusive while pages are published
-  /// or trees replaced. Guards `dirty` and `tops`. Never held across a write to the disk.
+  /// or trees replaced. Guards `dirty` and `tops`. The only write under it heals a bad copy.
   package let tree = ReadWriteLock()
   /// Pages changed since the last checkpoint; nil means given up. Guarded by `tree`.
   private(set) var dirty: [PageID: Page?] = [:]
+  /// Pages that replay could not change: what may be read of them later is not the newest. Guarded
+  /// by `tree`.
+  private var lost: Set<PageID> = []
   /// The tops of the tag trees. Guarded by `tree`.
   private(set) var tops: [TreeTop]
   /// The newest key, and the one before while pages under it are left. Guarded by `tree`.
   private(set) var keys: [SealingKey]
   let containers: Containers
   private let cache: PageCache
-  private let healed = Lock(0)
-  private let writesBack: Bool
+  private let healing: Lock<Healing>
+
+  private struct Healing {
+    var isAllowed: Bool
+    var count = 0
+  }
 
   init(
     containers: Containers, keys: [SealingKey], tops: [TreeTop], cachePages: Int, heals: Bool
@@ -40,19 +47,23 @@ package final class PageStore: @unchecked Sendable {
     self.keys = keys
     self.tops = tops
     cache = PageCache(capacity: cachePages)
-    writesBack = heals
+    healing = Lock(Healing(isAllowed: heals))
   }
 
   /// Metadata copies that were bad and have been rewritten from the good one.
-  package var healedCopies: Int { healed.withLock { $0 } }
+  package var healedCopies: Int { healing.withLock { $0.count } }
 
-  func noteHealed() { healed.withLock { $0 += 1 } }
+  func noteHealed() { healing.withLock { $0.count += 1 } }
+
+  /// Once somebody else may have written, a slot may be theirs.
+  func stopHealing() { healing.withLock { $0.isAllowed = false } }
 
   /// The newest page. The caller holds `tree` shared, or is the one writer.
   package func page(_ id: PageID) throws(EngineError) -> Page {
     if let page = cache.page(id) { return page }
     if let page = dirty[id] { return page ?? Page.zero }
     let reference = try reference(of: id)
+    if lost.contains(id) { throw .damaged(Self.describe(id, reference)) }
     if reference.isHole { return Page.zero }
     let page = Page(try load(id, reference))
     cache.insert(page, as: id)
@@ -65,6 +76,11 @@ package final class PageStore: @unchecked Sendable {
     return try tree.withRead { () throws(EngineError) in try page(id) }
   }
 
+  /// The same for where a page is stored.
+  func referenceForWriter(of id: PageID) throws(EngineError) -> Reference {
+    try tree.withRead { () throws(EngineError) in try reference(of: id) }
+  }
+
   /// Makes changed pages the newest ones; nil gives a page up.
   func publish(_ pages: [PageID: Page?]) {
     tree.withWrite {
@@ -74,6 +90,8 @@ package final class PageStore: @unchecked Sendable {
       }
     }
   }
+
+  func setLost(_ pages: Set<PageID>) { tree.withWrite { lost = pages } }
 
   /// Only a checkpoint does this. What is in memory stays as it is.
   func use(_ keys: [SealingKey]) { tree.withWrite { self.keys = keys } }
@@ -150,7 +168,7 @@ package final class PageStore: @unchecked Sendable {
   /// it was done; where it failed the good copy still serves, and the next read tries again.
   @discardableResult
   func heal(_ copy: Int, _ slot: UInt32, from sealed: Buffer, _ range: Range<Int>) -> Bool {
-    guard writesBack,
+    guard healing.withLock({ $0.isAllowed }),
       (try? containers.write(sealed.bytes(in: range), at: slot, copy: copy)) != nil
     else { return false }
     noteHealed()

@@ -4,7 +4,8 @@ import Disk
 import Format
 import POSIX
 
-/// Reads the journal after a root and applies its frames to pages in memory; nothing is written.
+/// Reads the journal after a root and applies its frames to pages in memory. Nothing is written but
+/// the bad one of two copies of a page, where the vault may be written.
 ///
 /// Replay is blind: it needs no order but that of the frames, and doing it again changes nothing.
 struct Recovery {
@@ -30,13 +31,19 @@ struct Recovery {
   private(set) var wipes: [Range<UInt32>] = []
   private var drafts: [PageID: Buffer] = [:]
   private var dropped: Set<PageID> = []
+  /// Pages that frames change and of which no copy is left. Only where nothing is written: a page
+  /// that came back later would lack what the frames say.
+  private var lost: Set<PageID> = []
+  private let passesLost: Bool
   /// Ciphertext of data slots.
   private var images: [UInt32: Buffer] = [:]
   let root: RootRecord
 
   init(
-    disk: any Disk, vault: [UInt8], segmentBytes: Int, store: PageStore, root: RootRecord
+    disk: any Disk, vault: [UInt8], segmentBytes: Int, store: PageStore, root: RootRecord,
+    passesLost: Bool
   ) {
+    self.passesLost = passesLost
     self.disk = disk
     self.vault = vault
     self.segmentBytes = segmentBytes
@@ -68,6 +75,7 @@ struct Recovery {
     for (id, buffer) in drafts { pages[id] = .some(Page(buffer)) }
     for id in dropped { pages[id] = .some(nil) }
     store.publish(pages)
+    store.setLost(lost.filter { pages[$0] == nil })
   }
 
   /// Replays one segment; returns the next one if a switch frame names it.
@@ -119,7 +127,7 @@ struct Recovery {
       switch record {
       case .write(let id, let offset, let range):
         hasChanges = true
-        try draft(id).copy(from: payload, range, to: offset)
+        try draft(id)?.copy(from: payload, range, to: offset)
       case .fresh(let id):
         hasChanges = true
         dropped.remove(id)
@@ -141,14 +149,21 @@ struct Recovery {
     return next
   }
 
-  private mutating func draft(_ id: PageID) throws(EngineError) -> Buffer {
+  /// The page to change; nil if it is lost, and is passed.
+  private mutating func draft(_ id: PageID) throws(EngineError) -> Buffer? {
     if let buffer = drafts[id] { return buffer }
     if dropped.remove(id) != nil {
       let buffer = Buffer(count: Layout.chunkSize)
       drafts[id] = buffer
       return buffer
     }
-    let page = try store.tree.withRead { () throws(EngineError) in try store.page(id) }
+    if lost.contains(id) { return nil }
+    let page: Page
+    do throws(EngineError) { page = try store.pageForWriter(id) } catch {
+      guard case .damaged = error, passesLost else { throw error }
+      lost.insert(id)
+      return nil
+    }
     let buffer = Buffer(copying: page.bytes)
     drafts[id] = buffer
     return buffer

@@ -21,6 +21,8 @@ final class SegmentPool: Sendable {
     var spares: [Segment] = []
     /// The number of the spare that is made next.
     var nextNumber: UInt64
+    /// Files of lower numbers are not used again: one may have a sector that cannot be read.
+    var firstSound: UInt64 = 0
 
     /// A number is used up by a spare that is there, so that the next one has the number that
     /// `successor` may have told.
@@ -53,21 +55,40 @@ final class SegmentPool: Sendable {
   var successor: UInt64 { state.withLock { $0.spares.first?.number ?? $0.nextNumber } }
 
   /// Takes in what a session before left in the folder; `named` belongs to the journal still.
-  func adopt(except named: [UInt64]) throws(DiskError) {
+  /// Where the journal could not be read to its end, nothing of it is used again (`isDoubtful`):
+  /// renewing a file reads nothing of it, so that a bad sector would go on to stop each mount.
+  func adopt(except named: [UInt64], isDoubtful: Bool = false) throws(DiskError) {
     let names = try disk.list("journal").map { "journal/" + $0 }
     // Names are outside data: what is no segment's is left alone, and moves no number.
     let numbers = names.compactMap { SegmentCodec.number(ofFile: $0) }
     state.withLock { state in
       let near = numbers.filter { $0 < state.nextNumber &+ 1 << 32 }
       state.nextNumber = (near + named).reduce(state.nextNumber) { max($0, $1 &+ 1) }
+      if isDoubtful { state.firstSound = state.nextNumber }
     }
-    try keep(numbers.filter { !named.contains($0) }.sorted())
+    try recycle(numbers.filter { !named.contains($0) }.sorted())
   }
 
   /// Segments whose frames the durable root contains: kept as spares, or removed if there are
   /// enough.
   func recycle(_ numbers: [UInt64]) throws(DiskError) {
-    try keep(numbers)
+    try making.withLock { _ throws(DiskError) in
+      let (first, firstSound) = state.withLock { ($0.nextNumber, $0.firstSound) }
+      var kept: [Segment] = []
+      for number in numbers {
+        let name = SegmentCodec.fileName(number)
+        if number >= firstSound, count + kept.count < Self.target,
+          let segment = renew(name, first + UInt64(kept.count))
+        {
+          kept.append(segment)
+        } else {
+          try? disk.remove(name)
+        }
+      }
+      guard !kept.isEmpty else { return }
+      try disk.syncFolder("journal")
+      state.withLock { $0.append(kept) }
+    }
   }
 
   /// Makes spares until there are enough. Throws ENOSPC if the disk has no room for them.
@@ -98,23 +119,6 @@ final class SegmentPool: Sendable {
     do { return try disk.create(name) } catch {
       guard error.errno == .exists else { throw error }
       return try disk.open(name, writable: true)
-    }
-  }
-
-  private func keep(_ numbers: [UInt64]) throws(DiskError) {
-    try making.withLock { _ throws(DiskError) in
-      let first = state.withLock { $0.nextNumber }
-      var kept: [Segment] = []
-      for name in numbers.map({ SegmentCodec.fileName($0) }) {
-        if count + kept.count < Self.target, let segment = renew(name, first + UInt64(kept.count)) {
-          kept.append(segment)
-        } else {
-          try? disk.remove(name)
-        }
-      }
-      guard !kept.isEmpty else { return }
-      try disk.syncFolder("journal")
-      state.withLock { $0.append(kept) }
     }
   }
 

@@ -58,21 +58,17 @@ package final class SlotAllocator: Sendable {
     precondition(count > 0)
     return try state.withLock { state throws(EngineError) in
       if goal != 0, UInt64(goal) < state.limit,
-        let run = try claim(count, from: goal, anywhere: false, &state)
+        let run = try claimIfKnown(count, from: goal, anywhere: false, &state)
       {
         return run
       }
       let last = UInt32((state.limit + UInt64(Self.slotsPerPage) - 1) / UInt64(Self.slotsPerPage))
       var page = state.cursor
       while page < last {
-        do throws(EngineError) {
-          if let run = try claim(count, from: page * Self.slotsPerPage, anywhere: true, &state) {
-            state.cursor = page
-            return run
-          }
-        } catch {
-          // What one page of the map shows is lost; the others still give room.
-          guard case .damaged = error else { throw error }
+        let first = page * Self.slotsPerPage
+        if let run = try claimIfKnown(count, from: first, anywhere: true, &state) {
+          state.cursor = page
+          return run
         }
         page += 1
       }
@@ -183,6 +179,17 @@ package final class SlotAllocator: Sendable {
     if page == 0 { bits[0] |= 1 }  // slot 0 means a hole
     let taken = bits.reduce(0) { $0 + $1.nonzeroBitCount }
     state.pages[page] = MapPage(bits: bits, free: Int(Self.slotsPerPage) - taken, pinned: 0)
+  }
+
+  /// Where one page of the map is lost, the others still give room.
+  private func claimIfKnown(
+    _ count: Int, from slot: UInt32, anywhere: Bool, _ state: inout State
+  ) throws(EngineError) -> Range<UInt32>? {
+    do throws(EngineError) { return try claim(count, from: slot, anywhere: anywhere, &state) } catch
+    {
+      guard case .damaged = error else { throw error }
+      return nil
+    }
   }
 
   private func claim(

@@ -2,25 +2,46 @@ import Bytes
 import Format
 
 extension Transaction {
-  /// A page number that is free, and its page, all zero.
+  /// A page number that is free, and its page, all zero. Numbers below a table that is lost are
+  /// passed over.
   package func allocatePage() throws(EngineError) -> (number: UInt32, page: Draft) {
-    let number = try allocateBit(in: .pageMap, from: nextPage, limit: UInt64(UInt32.max))
+    let number = try allocateBit(in: .pageMap, from: nextPage, limit: UInt64(UInt32.max)) {
+      (number) throws(EngineError) in
+      let perTable = UInt64(Layout.referencesPerTable)
+      let isUsable = try hasPlace(PageID(.pages, UInt32(number)))
+      return isUsable ? nil : (number / perTable + 1) * perTable
+    }
     nextPage = number + 1
     try count(SystemPage.usedPages, 1)
     let page = UInt32(number)
-    return (page, fresh(PageID(.pages, page)))
+    return (page, try fresh(PageID(.pages, page)))
   }
 
+  /// Gives a page up. One below a table that is lost stays as it is, and taken in the map: no root
+  /// could say that it is gone.
   package func freePage(_ number: UInt32) throws(EngineError) {
+    guard try hasPlace(PageID(.pages, number)) else { return }
     try clearBit(in: .pageMap, UInt64(number))
     nextPage = min(nextPage, UInt64(number))
     try count(SystemPage.usedPages, -1)
     drop(PageID(.pages, number))
   }
 
-  /// An inode number that is free. Its record still holds the generation of its last use.
+  /// An inode number that is free. Its record still holds the generation of its last use; where
+  /// that is lost, the number is passed over.
   package func allocateInode() throws(EngineError) -> UInt64 {
-    let number = try allocateBit(in: .inodeMap, from: nextInode, limit: UInt64(UInt32.max) << 4)
+    // On a disk that does not answer each try takes its time.
+    var passed = 0
+    let number = try allocateBit(in: .inodeMap, from: nextInode, limit: UInt64(UInt32.max) << 4) {
+      (number) throws(EngineError) in
+      let page = number / Layout.inodesPerPage
+      do throws(EngineError) { _ = try read(PageID(.inodes, UInt32(page))) } catch {
+        guard error.isUnreadable, passed < 256 else { throw error }
+        passed += 1
+        return (page + 1) * Layout.inodesPerPage
+      }
+      return nil
+    }
     nextInode = number + 1
     try count(SystemPage.usedInodes, 1)
     return number
@@ -48,14 +69,16 @@ extension Transaction {
   }
 
   /// Finds a clear bit at or after a hint, going round once, and sets it. Number 0 is never given.
+  /// `passing` says of a number that cannot be used where to go on.
   private func allocateBit(
-    in file: MetadataFile, from hint: UInt64, limit: UInt64
+    in file: MetadataFile, from hint: UInt64, limit: UInt64,
+    passing: (UInt64) throws(EngineError) -> UInt64?
   ) throws(EngineError) -> UInt64 {
     let start = hint < limit ? max(hint, 1) : 1
     let number: UInt64
-    if let found = try firstClear(in: file, start..<limit) {
+    if let found = try firstClear(in: file, start..<limit, passing) {
       number = found
-    } else if let found = try firstClear(in: file, 1..<start) {
+    } else if let found = try firstClear(in: file, 1..<start, passing) {
       number = found
     } else {
       throw .noSpace("all numbers are in use")
@@ -64,6 +87,20 @@ extension Transaction {
     let bit = Int(number % Layout.bitsPerPage)
     draft.store(draft.bytes.load(UInt8.self, at: bit / 8) | 1 << UInt8(bit % 8), at: bit / 8)
     return number
+  }
+
+  private func firstClear(
+    in file: MetadataFile, _ numbers: Range<UInt64>,
+    _ passing: (UInt64) throws(EngineError) -> UInt64?
+  ) throws(EngineError) -> UInt64? {
+    var start = numbers.lowerBound
+    while start < numbers.upperBound,
+      let found = try firstClear(in: file, start..<numbers.upperBound)
+    {
+      guard let next = try passing(found) else { return found }
+      start = next
+    }
+    return nil
   }
 
   private func firstClear(

@@ -114,16 +114,29 @@ package final class Transaction: PageReader {
     return draft
   }
 
+  /// Whether a root can say where a page is, and that it is gone: what its table holds besides can
+  /// be read.
+  func hasPlace(_ id: PageID) throws(EngineError) -> Bool {
+    do throws(EngineError) {
+      _ = try store.referenceForWriter(of: id)
+      return true
+    } catch {
+      guard error.isUnreadable else { throw error }
+      return false
+    }
+  }
+
   /// A page that starts all zero.
-  package func fresh(_ id: PageID) -> Draft {
+  package func fresh(_ id: PageID) throws(EngineError) -> Draft {
+    _ = try store.referenceForWriter(of: id)
     dropped.remove(id)
     let draft = Draft()
     drafts[id] = draft
     return draft
   }
 
-  /// Gives a page up.
-  package func drop(_ id: PageID) {
+  /// Gives a page up that has a place.
+  func drop(_ id: PageID) {
     drafts[id] = nil
     dropped.insert(id)
   }

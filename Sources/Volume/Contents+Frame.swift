@@ -178,7 +178,7 @@ extension Volume {
     }
   }
 
-  /// Frames every node's pending contents after one sync of the data.
+  /// Frames every node's pending contents, each after a sync of the data.
   func frameAll() throws(EngineError) {
     let numbers = nodes.pending
     guard !numbers.isEmpty else { return }

@@ -13,7 +13,7 @@ extension Volume {
     _ node: Node, _ record: InodeRecord, _ range: Range<UInt64>, size: UInt64
   ) throws(EngineError) {
     let chunkSize = UInt64(Layout.chunkSize)
-    let end = min(range.upperBound, (size + chunkSize - 1) / chunkSize * chunkSize)
+    let end = min(range.upperBound, Self.chunks(of: 0..<size).upperBound * chunkSize)
     guard range.lowerBound < end else { return }
     let firstWhole = (range.lowerBound + chunkSize - 1) / chunkSize
     let endWhole = max(end / chunkSize, firstWhole)

@@ -33,11 +33,7 @@ extension Volume {
   /// The file's keys, derived once while the node is in memory.
   func keys(of node: Node, _ record: InodeRecord) throws(EngineError) -> FileKeys {
     if let keys = node.state.withLock({ $0.keys }) { return keys }
-    let isRekeying = record.flags.contains(.rekeying)
-    let keys = FileKeys(
-      newest: try engine.fileKey(seed: record.seed, number: record.keyNumber),
-      old: isRekeying
-        ? try engine.fileKey(seed: record.seed, number: record.keyNumber &- 1) : nil)
+    let keys = try FileKeys(of: record, engine)
     node.state.withLock { state in
       state.keys = keys
       state.rekeyed = UInt64(record.rekeyed) * Self.tableChunks
@@ -133,8 +129,11 @@ extension Volume {
       for (index, reference) in references.enumerated() where !reference.isHole {
         let chunk = chunks.lowerBound + UInt64(index)
         do throws(EngineError) { try readChunk(of: node, record, chunk, into: plain) } catch {
-          // What is damaged stays so under any key.
+          // What is damaged stays so under any key. What could only not be read must not lose its
+          // key: that error ends this, and a later write tries again.
           guard case .damaged = error else { throw error }
+          let slots = reference.slot..<(reference.slot + 1)
+          try engine.data.read(slots, into: Buffer(count: Layout.chunkSize), at: 0)
           continue
         }
         _ = try sealRun(of: node, record, plain.bytes, chunk, &fresh)

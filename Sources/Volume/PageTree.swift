@@ -124,9 +124,15 @@ package enum PageTree {
   private static func prune(
     _ page: UInt32, level: UInt8?, in transaction: Transaction
   ) throws(EngineError) -> Bool {
-    guard let bytes = try? transaction.read(PageID(.pages, page)), let node = TreeNode(bytes),
-      node.isSound, level == nil || level == node.level
-    else { return true }
+    let bytes: Buffer
+    do throws(EngineError) { bytes = try transaction.read(PageID(.pages, page)) } catch {
+      // What a disk or a lack of memory keeps back now may be there in a second.
+      guard case .damaged = error else { throw error }
+      return true
+    }
+    guard let node = TreeNode(bytes), node.isSound, level == nil || level == node.level else {
+      return true
+    }
     if node.level == 0 { return node.count == 0 }
     for position in stride(from: node.count - 1, through: 0, by: -1) {
       let child = node.child(position)

@@ -72,12 +72,18 @@ extension Scrub {
     while let start = key {
       try tick()
       var visited: [UInt32] = []
-      let found = try? engine.read { (pages) throws(EngineError) in
-        let record = try volume.directory(number, in: pages)
-        return PageTree.place(of: start, root: record.top, in: pages) { visited.append($0) }
+      let found: PageTree.Place?
+      do throws(EngineError) {
+        found = try engine.read { (pages) throws(EngineError) in
+          let record = try volume.directory(number, in: pages)
+          return PageTree.place(of: start, root: record.top, in: pages) { visited.append($0) }
+        }
+      } catch {
+        blameUnlessGone(number, error)
+        return
       }
       visited.forEach(visit)
-      guard let place = found ?? nil else { return }
+      guard let place = found else { return }
       body(place, start)
       key = place.following
     }

@@ -37,6 +37,8 @@ extension Scrub {
   func check(_ number: UInt64, _ record: InodeRecord) throws(EngineError) {
     types[number] = UInt8(truncatingIfNeeded: record.type >> 12)
     inodes.insert(number)
+    // Authentic, and yet none: what it names is unknown, and its numbers may overflow.
+    guard record.isSound else { return blame(inode: number) }
     try checkAttributes(number, record)
     switch record.type {
     case FileMode.regular:
@@ -105,8 +107,7 @@ extension Scrub {
     let isGone = record.flags.contains(.orphan) && !volume.nodes.isKnown(number)
     let reads = readsData && !isGone && record.chunks > 0
     let keys = reads ? try FileKeys(of: record, engine) : nil
-    let size = UInt64(Layout.chunkSize)
-    let end = (record.size + size - 1) / size
+    let end = Volume.chunks(of: 0..<record.size).upperBound
     let direct = (0..<Int(Layout.directReferences)).map { index in
       if let reference = try? ChunkTree.direct(record, index) { return reference }
       relate(.structure, "a reference in it is none") { $0.inode = number }
@@ -118,13 +119,19 @@ extension Scrub {
     while let current = chunk {
       try tick()
       var visited: [UInt32] = []
-      let step = try? engine.read { (pages) throws(EngineError) in
-        let record = try Inodes.record(of: number, in: pages)
-        return record.isRegular
-          ? ChunkTree.step(of: record, from: current, in: pages) { visited.append($0) } : nil
+      let step: ChunkTree.Step?
+      do throws(EngineError) {
+        step = try engine.read { (pages) throws(EngineError) in
+          let record = try Inodes.record(of: number, in: pages)
+          return record.isRegular
+            ? ChunkTree.step(of: record, from: current, in: pages) { visited.append($0) } : nil
+        }
+      } catch {
+        blameUnlessGone(number, error)
+        return
       }
       for page in visited where marked.insert(page).inserted { mark(page, of: number) }
-      guard let found = step ?? nil else { return }
+      guard let found = step else { return }
       if let page = found.lost {
         blame(PageID(.pages, page)) { damage in
           damage.noun = "file"
@@ -136,6 +143,12 @@ extension Scrub {
       take(found.references, at: current, of: number, keys, end)
       chunk = found.next
     }
+  }
+
+  /// What an inode names is unknown if its record cannot be read, and nothing if it is gone by now.
+  func blameUnlessGone(_ number: UInt64, _ error: EngineError) {
+    if case .posix = error { return }
+    blame(inode: number)
   }
 
   /// Notes slots in use, and gives what is below the size to the checker.

@@ -22,10 +22,12 @@ extension Scrub {
   /// Both copies of everything the trees name.
   func checkPages() throws(EngineError) {
     let generation = engine.generation
+    metaMapGeneration = generation
     var place: UInt64? = 0
     while let current = place {
       try tick()
-      place = engine.checkPages(from: current, limit: 256, scratch: scratch) { check in
+      let limit = CheckScratch.pages
+      place = engine.checkPages(from: current, limit: limit, scratch: scratch) { check in
         note(check)
         if !metaSlots.insert(UInt64(check.slot)) && engine.generation == generation {
           add(twice(check))

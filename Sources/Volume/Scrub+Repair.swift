@@ -75,7 +75,7 @@ extension Scrub {
 
   /// A map as what is in use says. Where something is lost it only gains: the lost piece may name
   /// what seems to be free.
-  private func rewrite(_ file: MetadataFile) throws(EngineError) {
+  func rewrite(_ file: MetadataFile) throws(EngineError) {
     let used: SparseBits
     switch file {
     case .dataMap: used = slots
@@ -97,9 +97,11 @@ extension Scrub {
 
   private func rewrite(_ id: PageID, _ block: [UInt64]?) throws(EngineError) {
     try engine.transact(frees: true) { (transaction) throws(EngineError) in
+      // A checkpoint, for room say, has moved pages since: their new slots would become free.
+      guard id.file != .metaMap || engine.generation == metaMapGeneration else { return }
       let old = try? transaction.read(id)
       let isOnlyMap = lost.keys.allSatisfy { $0.file != .pages && $0.file != .inodes }
-      let draft = old == nil ? transaction.fresh(id) : try transaction.edit(id)
+      let draft = old == nil ? try transaction.fresh(id) : try transaction.edit(id)
       for place in 0..<SparseBits.blockWords {
         let wanted = block?[place] ?? 0
         // A lost map where more is lost: everything counts as taken.

@@ -34,6 +34,8 @@ final class Scrub {
   var pages = SparseBits()
   var slots = SparseBits()
   var metaSlots = SparseBits()
+  /// The root that `metaSlots` is of.
+  var metaMapGeneration: UInt64 = 0
   /// In a check of a part: metadata pages looked at.
   var seen: Set<PageID> = []
   var progress = ScrubProgress()
@@ -103,7 +105,8 @@ final class Scrub {
 
   private func setTotal() {
     let system = try? engine.page(PageID(.system, 0))
-    let slots = options.isQuick ? 0 : system?.load(UInt64.self, at: SystemPage.usedSlots) ?? 0
+    let used = system.flatMap { try? SystemPage.count(SystemPage.usedSlots, in: $0) }
+    let slots = options.isQuick ? 0 : used ?? 0
     progress.total = (slots + 2 * engine.usedMetaSlots) * UInt64(Layout.chunkSize)
   }
 

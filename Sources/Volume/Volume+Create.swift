@@ -85,26 +85,6 @@ extension Volume {
     }
   }
 
-  /// O_TMPFILE, open(2): a file without a name. It is an orphan until linked.
-  package func makeTemporary(
-    in parent: InodeNumber, mode: UInt32, by caller: Caller
-  ) throws(VolumeError) -> Attributes {
-    try answer { () throws(EngineError) in
-      let made = try engine.transact { (transaction) throws(EngineError) in
-        let directory = try directory(parent.rawValue, in: transaction)
-        var record = try newRecord(
-          FileMode.regular | mode & FileMode.permissionMask, in: directory, by: caller,
-          transaction)
-        record.links = 0
-        record.flags = .orphan
-        let number = try Inodes.make(record, in: transaction)
-        try Orphans.add(number, in: transaction)
-        return (number, try Inodes.record(of: number, in: transaction))
-      }.result
-      return Attributes(made.0, made.1)
-    }
-  }
-
   package func link(
     _ inode: InodeNumber, as name: FileName, in parent: InodeNumber
   ) throws(VolumeError) -> Attributes {
@@ -116,12 +96,8 @@ extension Volume {
         var record = try Inodes.record(of: inode.rawValue, in: transaction)
         guard !record.isDirectory else { throw EngineError.posix(.notPermitted) }
         guard record.links < 65000 else { throw EngineError.posix(.tooManyLinks) }
-        if record.flags.contains(.orphan) {
-          record.flags.remove(.orphan)
-          if !record.flags.contains(.trimming) {
-            try Orphans.remove(inode.rawValue, in: transaction)
-          }
-        }
+        // The last name is gone, and what it held may be too by now.
+        guard !record.flags.contains(.orphan) else { throw EngineError.posix(.noSuchFile) }
         record.links += 1
         record.touch(contents: false)
         try Inodes.store(record, as: inode.rawValue, in: transaction)

@@ -53,6 +53,7 @@ extension Volume {
   ) throws(VolumeError) {
     try answer { () throws(EngineError) in
       guard cookie < UInt64(Int64.max) else { return }
+      if cookie == 0 { forgetOldDamage(of: inode.rawValue) }
       // A batch at a time, so that the tree is not held while a reply is put together.
       var key: UInt64? = cookie + 1
       var isListed = false
@@ -65,10 +66,10 @@ extension Volume {
         }
         key = batch.next
       }
-      guard !isListed, let what = damagedDirectories.withLock({ $0[inode.rawValue] }) else {
+      guard !isListed, let damage = damagedDirectories.withLock({ $0[inode.rawValue] }) else {
         return
       }
-      throw EngineError.damaged(what)
+      throw EngineError.damaged(damage.what)
     }
   }
 
@@ -112,6 +113,26 @@ extension Volume {
       if case .damaged(let object) = error { what = object }
       _ = failure(error)
     }
-    damagedDirectories.withLock { $0[directory] = what }
+    damagedDirectories.withLock { $0[directory] = DamagedNames(what: what) }
   }
+
+  /// A new listing finds out by itself what still cannot be read. What was noted of late stays: the
+  /// listing that met it may not be at its end.
+  private func forgetOldDamage(of directory: UInt64) {
+    damagedDirectories.withLock { directories in
+      guard let damage = directories[directory] else { return }
+      let isOld = Clock.monotonic &- damage.time > DamagedNames.longestListing
+      if isOld { directories[directory] = nil }
+    }
+  }
+}
+
+/// Names of a directory that could not be read when it was listed.
+struct DamagedNames: Sendable {
+  /// A listing that takes longer than this, in nanoseconds, may miss that names are missing if
+  /// they can be read again and another listing has begun.
+  static let longestListing: UInt64 = 60_000_000_000
+
+  let what: String
+  var time = Clock.monotonic
 }

@@ -7,7 +7,8 @@ import POSIX
 /// The decrypted tree of one vault, with the meaning POSIX gives it. Knows nothing of FUSE.
 ///
 /// Lock order: `full` (rank 0), a node's `content` (rank 1; two nodes only in number order), the
-/// engine's writer and tree (ranks 2 and 3), a node's `state` and the tables (rank 4).
+/// engine's writer (rank 2), a node's `state` and the tables, the engine's allocators, its tree
+/// (rank 3).
 package final class Volume: Sendable {
   let engine: Engine
   let nodes = NodeTable()
@@ -18,7 +19,7 @@ package final class Volume: Sendable {
   /// What readers met and could not read.
   package let unreadable = UnreadableLog()
   /// Directories some of whose names could not be read.
-  let damagedDirectories = Lock<[UInt64: String]>([:])
+  let damagedDirectories = Lock<[UInt64: DamagedNames]>([:])
   /// Rank 0: held by whoever writes with the reserve.
   let full = Lock(())
 
@@ -95,9 +96,10 @@ package final class Volume: Sendable {
       do throws(EngineError) {
         if !engine.isReadOnly {
           try frameAll()
-          // What takes longer is for the next mount.
+          // What takes longer is for the next mount, and what is damaged stays on the list: nothing
+          // is lost by it.
           let deadline = Clock.monotonic + Self.longestReap
-          if let error = reapOrphans(goesOn: { Clock.monotonic < deadline }) { throw error }
+          reapOrphans(goesOn: { Clock.monotonic < deadline })
         }
       } catch { failure = error }
       scratch.drop()

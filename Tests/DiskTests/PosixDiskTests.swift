@@ -21,6 +21,28 @@ import Testing
     #expect(disk.createFailure("object") == .exists)
   }
 
+  /// Freeing much on a slow disk takes long, and is no disk that hangs.
+  @Test func eachCallOnAFileIsASignOfLife() throws {
+    let (folder, disk) = try make()
+    let file = try disk.create("object")
+    var before = disk.finishedCalls
+    func expectOneMore(_ what: String) {
+      #expect(disk.finishedCalls == before + 1, "\(what)")
+      before = disk.finishedCalls
+    }
+    try file.put([1, 2, 3], at: 0)
+    expectOneMore("write")
+    try file.sync()
+    expectOneMore("sync")
+    try? file.allocate(0..<8192)
+    expectOneMore("allocate")
+    _ = try? file.punch(0..<4096)
+    expectOneMore("punch")
+    try file.resize(0)
+    expectOneMore("resize")
+    withExtendedLifetime(folder) {}
+  }
+
   @Test func aLinkIsNotFollowed() throws {
     let (folder, disk) = try make()
     try disk.create("target").put([1], at: 0)

@@ -79,6 +79,42 @@ import Testing
     try engine.close()
   }
 
+  /// A sector stays bad until it is overwritten, whatever the file is called: what was accepted
+  /// once must not stop the next mount.
+  @Test func anUnreadableSegmentIsNotUsedAgain() throws {
+    let scene = try JournalScene()
+    try scene.appendSynced()
+    let successor = SegmentCodec.fileName(try #require(scene.engine.journal).successor.number)
+    let mark = [UInt8](repeating: 0xab, count: 512)
+    let disk = scene.disk.snapshot()
+    disk.overwrite(successor, at: 40 << 10, with: mark)
+    Self.failing(disk, successor, at: (40 << 10)..<(40 << 10 + 512))
+    // A power loss before the new root is durable: it is still to be decided on.
+    let cut = disk.snapshot()
+    Self.failing(cut, successor, at: (40 << 10)..<(40 << 10 + 512))
+    let bad = cut.fault
+    cut.fault = { $0.object.hasPrefix("root.") && $0.kind == .write ? .ioError : bad?($0) }
+    #expect(throws: EngineError.self) {
+      _ = try scene.vault.open(cut) { $0.acceptJournalLoss = true }
+    }
+    let after = cut.crashed(seed: 3, mode: .keepAll)
+    Self.failing(after, successor, at: (40 << 10)..<(40 << 10 + 512))
+    #expect(try scene.gap(on: after)?.object == successor)
+
+    let engine = try scene.vault.open(disk) { $0.acceptJournalLoss = true }
+    #expect(engine.count(of: scene.frames) == 1)
+    for _ in 0..<3 {
+      try engine.makePages(2)
+      try engine.checkpoint()
+    }
+    try engine.close()
+    for name in disk.journal {
+      let content = disk.content(of: name) ?? []
+      let isMarked = content.count > 41 << 10 && content[40 << 10] == 0xab
+      #expect(!isMarked, "\(name)")
+    }
+  }
+
   @Test func whatMayPassByItselfIsNotTakenForDamage() throws {
     let scene = try scene()
     for errno in [Errno.noMemory, .tooManyOpenFiles] {

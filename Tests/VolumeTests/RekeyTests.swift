@@ -89,6 +89,84 @@ import Testing
     try volume.close()
   }
 
+  /// A chunk that could only not be read keeps its key until it can.
+  @Test func aChunkThatCannotBeReadKeepsItsKey() throws {
+    let master = SecretBytes(random: 32)
+    let (disk, volume) = try make(master, 1000)
+    let inode = try volume.makeNode(
+      FileName("a"), in: .root, mode: 0o100644, device: 0, by: caller
+    ).inode
+    let content = [UInt8](repeating: 1, count: 300 * 4096)
+    func writeSome() throws {
+      let bytes = Buffer(content)
+      for _ in 0..<10 {
+        try volume.write(
+          inode, bytes.bytes(in: 0..<(40 * 4096)), at: 200 * 4096, clearsSetID: false)
+      }
+      try volume.sync(inode, dataOnly: false)
+    }
+    func isRekeying() throws -> Bool {
+      try volume.record(of: inode.rawValue).flags.contains(.rekeying)
+    }
+    try volume.write(inode, Buffer(content).bytes, at: 0, clearsSetID: false)
+    try volume.sync(inode, dataOnly: false)
+    let slot = UInt64(try volume.slot(of: 5, in: "a"))
+    disk.fault = { call in
+      guard call.kind == .read, call.object.hasPrefix("data/"), let range = call.range else {
+        return nil
+      }
+      return range.overlaps((slot * 4096)..<(slot * 4096 + 4096)) ? .ioError : nil
+    }
+    for _ in 0..<4 { try writeSome() }
+    #expect(try isRekeying())
+    disk.fault = nil
+    #expect(try read(volume, inode) == content)
+    for _ in 0..<4 { try writeSome() }
+    #expect(try read(volume, inode) == content)
+    #expect(try volume.record(of: inode.rawValue).keyNumber > 1)
+    try volume.close()
+  }
+
+  /// A page of which no copy is left has no key to lose: checkpoints go on, and re-keying ends. One
+  /// that can only not be read keeps its key.
+  @Test func pagesThatCannotBeReadStopNoCheckpoint() throws {
+    let master = SecretBytes(random: 32)
+    let (disk, first) = try make(master, 1 << 30)
+    for index in 0..<400 {
+      #expect(VolumeDriver(first).apply(.create([Array("name \(index)".utf8)])) == nil)
+    }
+    let lost = try first.find("name 100").rawValue
+    let hidden = try first.find("name 300").rawValue
+    try first.close()
+    let look = try open(disk, master, 1 << 30)
+    let slots = try [lost, hidden].map { try look.slot(of: Inodes.page(of: $0)) }
+    try look.close()
+    disk.flip(meta: slots[0])
+    let volume = try open(disk, master, 20)
+    disk.fail(meta: slots[1])
+    func checkpoints(_ count: Int) throws {
+      for index in 0..<count {
+        let name = try FileName("more \(index)")
+        _ = try volume.makeNode(name, in: .root, mode: 0o100644, device: 0, by: caller)
+        try volume.engine.checkpoint()
+        try volume.unlink(name, in: .root)
+      }
+    }
+    try checkpoints(30)
+    let waits = volume.engine.store.isRekeying
+    #expect(waits)
+    disk.fault = nil
+    let seed = volume.engine.checkpointing.withLock { $0.root.metadataSeed }
+    try checkpoints(40)
+    let later = volume.engine.checkpointing.withLock { $0.root.metadataSeed }
+    #expect(seed != later)
+    #expect(try volume.attributes(of: InodeNumber(rawValue: hidden)).links == 1)
+    #expect(throws: VolumeError.self) {
+      _ = try volume.attributes(of: InodeNumber(rawValue: lost))
+    }
+    try volume.close()
+  }
+
   /// Several metadata keys go by while names are made and removed; every page stays readable.
   @Test(arguments: 0..<2 as Range<UInt64>) func metadata(seed: UInt64) throws {
     let master = SecretBytes(random: 32)

@@ -75,6 +75,77 @@ import Testing
     #expect(end == [])
   }
 
+  /// What could only not be read may be there in a second: no name is given up for it.
+  @Test func aReadThatFailsTakesNoNames() throws {
+    let vault = try filled()
+    let volume = try vault.open()
+    let slot = try volume.slot(of: vault.leaf(of: "many", volume))
+    try volume.close()
+    let repaired = try vault.open()
+    vault.disk.fail(meta: slot)
+    var options = ScrubOptions()
+    options.isQuick = true
+    options.repairs = true
+    let found = try repaired.scrub(options).damages.contains { $0.kind == .page }
+    #expect(found)
+    vault.disk.fault = nil
+    let listed = try repaired.list("many")
+    #expect(listed.isWhole && listed.names.count == 301)
+    try repaired.close()
+  }
+
+  /// A record that is authentic and none: what it names is unknown, so nothing becomes free.
+  @Test func anUnsoundRecordFreesNothing() throws {
+    let vault = try filled()
+    let look = try vault.open(readOnly: true)
+    let number = try look.find("Exports/large").rawValue
+    let maps = try Self.maps(look)
+    try look.close()
+    try spoil(vault) { (transaction) throws(EngineError) in
+      try Inodes.change(number, in: transaction) { (record) in record.size = .max }
+    }
+    let found = try vault.check().damages
+    #expect(found.contains { $0.inode == number })
+    _ = try vault.repair()
+    let volume = try vault.open(readOnly: true)
+    #expect(try Self.maps(volume) == maps)
+    try volume.close()
+  }
+
+  private static func maps(_ volume: Volume) throws -> [[UInt8]] {
+    try [MetadataFile.dataMap, .pageMap, .inodeMap].map {
+      try volume.engine.page(PageID($0, 0)).load(0..<4096)
+    }
+  }
+
+  @Test func aCountOutOfRangeIsTold() throws {
+    let vault = try filled()
+    try spoil(vault) { (transaction) throws(EngineError) in
+      try transaction.edit(PageID(.system, 0)).store(UInt64.max, at: SystemPage.usedSlots)
+    }
+    let found = try vault.check().damages.map { $0.kind }
+    #expect(found == [.map])
+    try expectClean(vault)
+  }
+
+  /// Slots that a checkpoint has taken since the check are not free because the check did not see
+  /// them.
+  @Test func theMapOfMetadataIsRewrittenForItsOwnRootAlone() throws {
+    let vault = try filled()
+    let volume = try vault.open()
+    let scrub = Scrub(volume, ScrubOptions()) { _ in true }
+    try scrub.checkPages()
+    for index in 0..<50 {
+      _ = try volume.makeNode(
+        FileName("new \(index)"), in: .root, mode: 0o100644, device: 0, by: vault.caller)
+    }
+    try volume.engine.checkpoint()
+    try scrub.rewrite(.metaMap)
+    try volume.close()
+    let after = try vault.check().damages.map { $0.text }
+    #expect(after == [])
+  }
+
   /// The whole of a directory: what is below it is found again as it was.
   @Test func aLostDirectoryIsEmptiedIntoLostAndFound() throws {
     let vault = try filled()
