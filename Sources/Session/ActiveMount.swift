@@ -9,6 +9,7 @@ final class ActiveMount: Sendable {
   let vault: OpenVault
   let session: MountSession
   let settings: MountSettings
+  let login: LoginWatch
   private let since = Clock.realtime.seconds
   private let folder: String
   private let ending = Monitor(Ending())
@@ -28,6 +29,7 @@ final class ActiveMount: Sendable {
   init(_ vault: OpenVault, _ settings: MountSettings) throws(Failure) {
     self.vault = vault
     self.settings = settings
+    login = LoginWatch(settings.eventPolicy)
     folder = (try? System.status(at: settings.vault).identity) ?? ""
     var options = MountOptions()
     options.readOnly = settings.readOnly || vault.volume.isReadOnly
@@ -87,7 +89,7 @@ final class ActiveMount: Sendable {
     ending.withLock { $0.cause = $0.cause ?? cause }
     // If somebody else is at it already, this returns at once, and the end is waited for all the
     // same.
-    session.stop { [self] in closeVault() }
+    session.stop(isHurried: cause.isHurried) { [self] in closeVault() }
     if session.isStuck { abandonKeys() }
     ending.withLock(when: { $0.isOver }, timeout: nil) { _ in }
   }
@@ -160,7 +162,7 @@ final class ActiveMount: Sendable {
       lockAfter: settings.lockAfter, readOnly: vault.volume.isReadOnly,
       generation: statistics.generation, healedCopies: statistics.healedCopies,
       unreadablePieces: statistics.unreadablePieces,
-      process: System.processNumber, problems: vault.problems)
+      process: System.processNumber, problems: vault.problems + login.problems)
   }
 }
 

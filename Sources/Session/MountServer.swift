@@ -29,7 +29,7 @@ package enum MountServer {
       mount.discard()
       throw error
     }
-    let notices = vault.notices + Warnings.now
+    let notices = vault.notices + Warnings.now + mount.login.problems
     defer {
       server.close()
       server.waitForAnswers()
@@ -38,6 +38,7 @@ package enum MountServer {
       guard !onReady(notices) else { return }
       _ = try? Thread.start("coffre-lock") { mount.lock(.notReady) }
     }
+    mount.login.end()
     if let failure = mount.failure { throw failure }
   }
 
@@ -54,7 +55,8 @@ package enum MountServer {
     } catch { throw Failure(error, vault: settings.vault) }
   }
 
-  /// The threads that lock: one at a signal, one when nobody used the mount for long.
+  /// The threads that lock: one at a signal, one at what happens to the session, one when nobody
+  /// used the mount for long.
   private static func watch(_ mount: ActiveMount) throws(Failure) {
     do throws(Errno) {
       try Thread.start("coffre-signals") {
@@ -63,6 +65,7 @@ package enum MountServer {
           mount.lock(.signal)
         }
       }
+      try mount.login.start { mount.lock($0.cause) }
       guard let seconds = mount.settings.lockAfter else { return }
       try Thread.start("coffre-idle") { IdleLock.watch(mount, limit: seconds * 1_000_000_000) }
     } catch { throw Failure(error, doing: "starting a thread") }

@@ -14,6 +14,9 @@ package struct MountSettings: Hashable, Sendable {
   /// Options given by -o, one each.
   package var extra: [String] = []
 
+  /// At what happens to the session or the machine it is locked.
+  var eventPolicy: EventPolicy { .complete }
+
   /// See `MountOptions`; not for a person to set.
   var patience = MountOptions().patience
 
