@@ -10,6 +10,7 @@ final class ActiveMount: Sendable {
   let session: MountSession
   let settings: MountSettings
   let login: LoginWatch
+  let desktop: DesktopNotifier
   private let since = Clock.realtime.seconds
   private let folder: String
   private let ending = Monitor(Ending())
@@ -30,6 +31,7 @@ final class ActiveMount: Sendable {
     self.vault = vault
     self.settings = settings
     login = LoginWatch(settings.eventPolicy)
+    desktop = DesktopNotifier(mountPoint: settings.mountPoint)
     folder = (try? System.status(at: settings.vault).identity) ?? ""
     var options = MountOptions()
     options.readOnly = settings.readOnly || vault.volume.isReadOnly

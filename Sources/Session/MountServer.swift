@@ -39,7 +39,9 @@ package enum MountServer {
       _ = try? Thread.start("coffre-lock") { mount.lock(.notReady) }
     }
     mount.login.end()
-    if let failure = mount.failure { throw failure }
+    let failure = mount.failure
+    mount.desktop.tell(mount.cause, isLost: failure != nil)
+    if let failure { throw failure }
   }
 
   /// Takes the password, so that it is wiped before the vault is served.
@@ -65,6 +67,7 @@ package enum MountServer {
           mount.lock(.signal)
         }
       }
+      mount.desktop.start()
       try mount.login.start { mount.lock($0.cause) }
       guard let seconds = mount.settings.lockAfter else { return }
       try Thread.start("coffre-idle") { IdleLock.watch(mount, limit: seconds * 1_000_000_000) }

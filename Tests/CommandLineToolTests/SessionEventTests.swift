@@ -26,3 +26,44 @@ import Testing
     #expect(hurried == [.suspend, .shutdown])
   }
 }
+
+@Suite struct DesktopNoticeTests {
+  private func locked(_ cause: LockCause, isLost: Bool = false) -> DesktopNotice? {
+    DesktopNotice(mountPoint: "/home/ada/Private", locked: cause, isLost: isLost)
+  }
+
+  @Test func whoAskedForItIsNotTold() {
+    let told = LockCause.allCases.filter { locked($0) != nil }
+    #expect(Set(told) == [.idle, .atMost, .screen, .suspend])
+    let lost = LockCause.allCases.filter { locked($0, isLost: true) == nil }
+    #expect(lost == [], "what is lost is told in any case")
+  }
+
+  @Test func itSaysWhatAndWhy() {
+    #expect(locked(.idle)?.title == "Private is locked")
+    #expect(locked(.screen)?.text == "The reason: the screen was locked.")
+    let lost = locked(.signal, isLost: true)?.text
+    #expect(lost?.hasSuffix("The last changes could not all be written.") == true)
+    let warning = DesktopNotice(mountPoint: "/home/ada/Private/", locksIn: 30)
+    #expect(warning.title == "Private locks itself in 30 seconds")
+  }
+
+  /// Nothing but the last component, in the title, where it can't be taken for markup.
+  @Test(arguments: LockCause.allCases)
+  func noPathIsShown(_ cause: LockCause) throws {
+    let notice = try #require(
+      DesktopNotice(mountPoint: "/home/ada/<b>x</b>", locked: cause, isLost: true))
+    #expect(!notice.title.contains("home") && !notice.text.contains("<"))
+  }
+
+  @Test func oddNamesAreMadeShowable() {
+    func title(_ path: String) -> String {
+      DesktopNotice(mountPoint: path, locksIn: 30).title
+    }
+    #expect(title("/a/x\u{1b}[2J\u{202e}\ny") == "x[2Jy locks itself in 30 seconds")
+    #expect(title("/\u{7}") == "The vault locks itself in 30 seconds")
+    #expect(title("/") == "The vault locks itself in 30 seconds")
+    let long = title("/" + String(repeating: "n", count: 255))
+    #expect(long == String(repeating: "n", count: 64) + " locks itself in 30 seconds")
+  }
+}
