@@ -45,7 +45,7 @@ package enum BusAddress {
     } else {
       return nil
     }
-    guard let address = local(address), isOwn(address) else { return nil }
+    guard let address = local(address), belongs(address, to: System.userNumber) else { return nil }
     return address
   }
 
@@ -70,13 +70,14 @@ package enum BusAddress {
       }
   }
 
-  /// The bus lets root in as well, who is not whom to tell.
-  private static func isOwn(_ address: String) -> Bool {
+  /// Whether a socket is a user's: the bus lets root in as well, who is not whom to tell. Whose an
+  /// abstract one is, nobody can say but the bus there.
+  static func belongs(_ address: String, to user: UInt32) -> Bool {
     let start = "unix:path="
     guard address.utf8.starts(with: start.utf8) else { return true }
     let rest = address.utf8.dropFirst(start.utf8.count)
     let path = rest.prefix { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: ";") }
     let status = try? System.status(at: String(decoding: path, as: UTF8.self))
-    return status.map { $0.user == System.userNumber } ?? true
+    return status?.user == user
   }
 }

@@ -83,7 +83,7 @@ struct IdleLock {
           nanoseconds: min(time - now + 1_000_000, 10_000_000_000))
       case .warn(let time):
         idle.noteWarning(silence: last)
-        mount.desktop.warn(locksIn: (time - now) / 1_000_000_000)
+        mount.desktop.warn(locksIn: (time - now + 500_000_000) / 1_000_000_000)
       case .dropCaches: idle.drop(mount, silence: last)
       case .lock:
         return mount.lock(.idle)

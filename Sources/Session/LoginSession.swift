@@ -33,8 +33,8 @@ struct LoginSession: ~Copyable {
     self.inhibitor = inhibitor
   }
 
-  /// Subscribes, and finds out whose session this is. Returns an event that was missed.
-  mutating func begin(after earlier: String?) throws(Errno) -> SessionEvent? {
+  /// Subscribes, and finds out whose session this is, unless that is known.
+  mutating func begin(after earlier: String?) throws(Errno) {
     session = earlier
     let fromLogin = "type='signal',sender='\(Self.service)',interface="
     let rules = [
@@ -51,23 +51,21 @@ struct LoginSession: ~Copyable {
       if error.isOfConnection { throw error }
       owner = nil
     }
-    return owner == nil ? nil : try attach()
+    if owner != nil { try attach() }
   }
 
   /// The session, so that it is known when the connection has to be made anew.
   var known: String? { session }
 
   /// logind is there, for the first time or again.
-  private mutating func attach() throws(Errno) -> SessionEvent? {
-    defer { isAttached = true }
-    if let session {
+  private mutating func attach() throws(Errno) {
+    if session != nil {
       isOfLogin = true
-      if try isOver(session) { return .logout }
     } else if !isAttached {
       try findSession()
     }
+    isAttached = true
     try inhibit()
-    return nil
   }
 
   private mutating func findSession() throws(Errno) {
@@ -142,11 +140,13 @@ struct LoginSession: ~Copyable {
     return try event(message)
   }
 
-  /// Whether the session has ended. One whose processes linger, this one among them, is not removed
-  /// then, and no signal tells: its state has to be looked at.
-  func hasEnded() throws(Errno) -> Bool {
-    guard let session, owner != nil else { return false }
-    return try isOver(session)
+  /// From time to time: what logind refused may be had now, and the session may have ended without
+  /// a signal. One whose processes linger, this one among them, is not removed then.
+  mutating func look() throws(Errno) -> SessionEvent? {
+    guard owner != nil else { return nil }
+    if isRefused { try inhibit() }
+    guard let session else { return nil }
+    return try isOver(session) ? .logout : nil
   }
 
   private mutating func event(_ message: borrowing BusMessage) throws(Errno) -> SessionEvent? {
@@ -156,7 +156,8 @@ struct LoginSession: ~Copyable {
         return nil
       }
       owner = new.isEmpty ? nil : new
-      return owner == nil ? nil : try attach()
+      if owner != nil { try attach() }
+      return nil
     }
     guard let owner, signal.sender == owner else { return nil }
     switch (signal.interface, signal.member) {

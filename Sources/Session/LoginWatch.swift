@@ -89,37 +89,33 @@ final class LoginWatch: Sendable {
   private func hear(
     _ login: inout LoginSession, _ session: inout String?, onStart: () -> Void
   ) throws(Errno) -> SessionEvent {
-    var found = try login.begin(after: session)
-    session = login.known
+    try login.begin(after: session)
     onStart()
-    state.withLock { state in
-      state.isTried = true
-      state.problem = nil
-    }
     var lastLook = Clock.boottime
     while true {
-      if let found, policy.locks(found) { return found }
-      if login.isRefused {
-        tell("logind does not hold sleep and shutdown back until the vault is written and locked")
-      }
-      found = try login.next(milliseconds: Self.look)
       session = login.known
-      guard found == nil, Clock.boottime >= lastLook + Self.look * 1_000_000 else { continue }
-      lastLook = Clock.boottime
-      if try login.hasEnded() { found = .logout }
+      tell(login.isRefused ? Self.refusal : nil)
+      var found = try login.next(milliseconds: Self.look)
+      if found == nil, Clock.boottime >= lastLook + Self.look * 1_000_000 {
+        lastLook = Clock.boottime
+        found = try login.look()
+      }
+      if let found, policy.locks(found) { return found }
     }
   }
 
-  /// How often it is looked whether the session is over, in milliseconds.
+  /// How often what no signal tells is looked at, in milliseconds.
   private static let look: UInt64 = 10_000
+  private static let refusal =
+    "logind does not hold sleep and shutdown back until the vault is written and locked"
 
-  /// Once: what is told already is not logged again.
-  private func tell(_ problem: String) {
+  /// What is told already is not logged again.
+  private func tell(_ problem: String?) {
     let isNew = state.withLock { state in
       state.isTried = true
       defer { state.problem = problem }
       return state.problem != problem
     }
-    if isNew { System.log(problem) }
+    if isNew, let problem { System.log(problem) }
   }
 }

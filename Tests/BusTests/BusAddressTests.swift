@@ -1,6 +1,8 @@
-import Bus
 import POSIX
+import TestKit
 import Testing
+
+@testable import Bus
 
 /// Whom Coffre talks to on a bus: this machine, by a local socket, and nobody else.
 @Suite struct BusAddressTests {
@@ -20,6 +22,19 @@ import Testing
   func everythingElseIsRefused(_ address: String) {
     #expect(BusAddress.local(address) == nil)
     #expect(throws: Errno.self) { _ = try Bus(address: address) }
+  }
+}
+
+extension BusAddressTests {
+  @Test func theBusOfAnotherUserIsNotUsed() throws {
+    let scratch = ScratchDirectory()
+    let listener = try System.listen(at: scratch.path("bus"))
+    let address = "unix:path=" + scratch.path("bus")
+    #expect(BusAddress.belongs(address, to: System.userNumber))
+    #expect(BusAddress.belongs(address + ",guid=00", to: System.userNumber))
+    #expect(!BusAddress.belongs(address, to: System.userNumber + 1))
+    #expect(!BusAddress.belongs(address + "-none", to: System.userNumber))
+    withExtendedLifetime(listener.rawValue) {}
   }
 }
 
