@@ -45,7 +45,7 @@ final class TestBus {
       Clock.sleep(nanoseconds: 25_000_000)
     }
     actors = [
-      try spawn(["/usr/bin/python3", "-m", "dbusmock", "--system", "--template", "logind"]),
+      try startLogin(),
       try spawn([
         "/usr/bin/python3", "-m", "dbusmock", "--session", "--logfile", folder + "/notices",
         "--template", "notification_daemon",
@@ -62,6 +62,21 @@ final class TestBus {
     }
     (actors, daemon) = ([], nil)
     try? FileManager.default.removeItem(atPath: folder + "/bus")
+  }
+
+  /// Puts another logind into the place of the first, which knows the same sessions.
+  func restartLogin() throws {
+    kill(actors[0], SIGKILL)
+    _ = try? System.wait(for: actors[0])
+    actors[0] = try startLogin()
+    try login(["setup", String(System.userNumber), "pid", "user"])
+  }
+
+  /// The bus answers no more, until it is stopped.
+  func suspend() throws { kill(try #require(daemon), SIGSTOP) }
+
+  private func startLogin() throws -> Int32 {
+    try spawn(["/usr/bin/python3", "-m", "dbusmock", "--system", "--template", "logind"])
   }
 
   /// Runs Checks/login.py.

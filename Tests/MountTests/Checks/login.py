@@ -45,6 +45,10 @@ def setup(user, *known):
         mock.AddMethod(MANAGER, "GetUserByPID", "u", "o", 'ret = "%s/user/%s"' % (ROOT, user))
 
 
+    if "no-inhibit" in known:
+        mock.AddMethod(MANAGER, "Inhibit", "ssss", "h", "raise dbus.exceptions.DBusException('no')")
+
+
 def inhibitors():
     return [str(entry[0]) for entry in manager(MANAGER).ListInhibitors()]
 
