@@ -49,12 +49,14 @@ let package = Package(
     .systemLibrary(name: "CFuse3", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
-    // What Swift cannot import: variadic calls, _GNU_SOURCE names, thread-local slots.
+    // What Swift cannot import: variadic calls, _GNU_SOURCE names, thread-local slots, functions
+    // found at run time.
     .target(name: "CSystem"),
 
     // Each module imports only modules above it.
     module("Bytes"),
     module("POSIX", ["Bytes", "CSystem"]),
+    module("Bus", ["POSIX", "CSystem"]),
     module("Crypto", ["POSIX", "Bytes", "CCrypto", "CArgon2", "CSystem"]),
     module("Format", ["Bytes"]),
     module("Disk", ["POSIX", "Bytes"]),
@@ -62,7 +64,7 @@ let package = Package(
     module("Volume", ["Engine", "Disk", "Format", "Crypto", "POSIX", "Bytes"]),
     module("Vault", ["Volume", "Engine", "Disk", "Format", "Crypto", "POSIX", "Bytes"]),
     module("FuseBridge", ["Volume", "POSIX", "Bytes", "CFuse3", "CSystem"]),
-    module("Session", ["FuseBridge", "Vault", "Volume", "Crypto", "POSIX", "Bytes"]),
+    module("Session", ["FuseBridge", "Vault", "Volume", "Crypto", "Bus", "POSIX", "Bytes"]),
     module("CommandLineTool", ["Session", "Vault", "Volume", "Crypto", "POSIX", "Bytes"]),
     .executableTarget(name: "coffre", dependencies: ["CommandLineTool"], swiftSettings: strict),
 
@@ -77,6 +79,7 @@ let package = Package(
       path: "Tests/TestKit", swiftSettings: strict),
     tests("BytesTests", ["Bytes"]),
     tests("POSIXTests", ["POSIX", "Bytes"]),
+    tests("BusTests", ["Bus", "POSIX"]),
     tests("CryptoTests", ["Crypto", "POSIX", "Bytes"]),
     tests("FormatTests", ["Format", "Bytes"]),
     tests("DiskTests", ["Disk", "POSIX", "Bytes"]),
@@ -86,7 +89,7 @@ let package = Package(
       "CommandLineToolTests",
       [
         "CommandLineTool", "Session", "FuseBridge", "Vault", "Volume", "Engine", "Disk", "Format",
-        "Crypto", "POSIX", "Bytes",
+        "Crypto", "Bus", "POSIX", "Bytes",
       ]),
     tests(
       "TamperTests",

@@ -46,6 +46,7 @@ enum MountCommand {
     if arguments.has("allow-other") { settings.allowOther = true }
     settings.acceptOlder = arguments.has("accept-older")
     settings.acceptJournalLoss = arguments.has("accept-journal-loss")
+    settings.lockOnSuspend = arguments.has("lock-on-suspend")
     settings.lockAfter = try Duration.seconds(arguments.value("lock-after") ?? "15m")
     do throws(VaultError) {
       let vault = try Vault(path: path)

@@ -37,6 +37,7 @@ package struct Verb: Sendable {
       Option("read-only", "allow no change; several such mounts of one vault may exist"),
       Option("allow-other", "let other users in as well, as far as modes let them"),
       Option("lock-after", value: "TIME", "lock when unused for so long: 15m (as it is), never"),
+      Option("lock-on-suspend", "lock before sleep, also what would stay open then"),
       Option("accept-older", "take an older or forked state of the vault as the true one"),
       Option("accept-journal-loss", "give up what a damaged journal can't tell, and go on"),
       Option(

@@ -31,7 +31,7 @@ extension MountSession {
   /// libfuse's own signal handling is not used: it leaves the loop before it unmounts, and dirty
   /// pages have nobody to go to.
   @discardableResult
-  package func stop(seal: () -> Void = {}) -> Bool {
+  package func stop(isHurried: Bool = false, seal: () -> Void = {}) -> Bool {
     let isFirst = stopping.withLock { isStopping in
       defer { isStopping = true }
       return !isStopping
@@ -45,7 +45,8 @@ extension MountSession {
       writeBack()
       if bridge.stage == .serving, bridge.kernel.isConnected { unmount(lazily: false) }
     }
-    let isFlushed = flush.wait(nanoseconds: min(Self.gentleTime, patience))
+    let gentleTime = isHurried ? Self.hurriedTime : Self.gentleTime
+    let isFlushed = flush.wait(nanoseconds: min(gentleTime, patience))
     // The filesystem went with its last mount, at once, or it is still there for somebody.
     if isFlushed, !bridge.kernel.isConnected {
       seal()
@@ -70,6 +71,8 @@ extension MountSession {
 
   /// For how long pages are written back while everything is still served, in nanoseconds.
   private static let gentleTime: UInt64 = 10_000_000_000
+  /// The same where the machine is about to sleep or to end.
+  private static let hurriedTime: UInt64 = 1_500_000_000
 
   private var patience: UInt64 { UInt64(bridge.options.patience * 1e9) }
 

@@ -9,6 +9,8 @@ final class ActiveMount: Sendable {
   let vault: OpenVault
   let session: MountSession
   let settings: MountSettings
+  let login: LoginWatch
+  let desktop: DesktopNotifier
   private let since = Clock.realtime.seconds
   private let folder: String
   private let ending = Monitor(Ending())
@@ -20,12 +22,16 @@ final class ActiveMount: Sendable {
     /// The vault's disk hangs: the keys are wiped, and threads are left behind.
     var isAbandoned = false
     var failure: VolumeError?
+    /// Of several, the first counts.
+    var cause: LockCause?
   }
 
   /// Mounts; requests wait until `run`.
   init(_ vault: OpenVault, _ settings: MountSettings) throws(Failure) {
     self.vault = vault
     self.settings = settings
+    login = LoginWatch(settings.eventPolicy)
+    desktop = DesktopNotifier(mountPoint: settings.mountPoint)
     folder = (try? System.status(at: settings.vault).identity) ?? ""
     var options = MountOptions()
     options.readOnly = settings.readOnly || vault.volume.isReadOnly
@@ -80,17 +86,18 @@ final class ActiveMount: Sendable {
 
   /// Locks: everything is written, nothing readable stays, the mount goes, keys are wiped. Returns
   /// when all that is done, or the vault's disk hangs and what can be done without it is.
-  func lock() {
+  func lock(_ cause: LockCause) {
+    ending.withLock { $0.cause = $0.cause ?? cause }
     // If somebody else is at it already, this returns at once, and the end is waited for all the
     // same.
-    session.stop { [self] in closeVault() }
+    session.stop(isHurried: cause.isHurried) { [self] in closeVault() }
     if session.isStuck { abandonKeys() }
     ending.withLock(when: { $0.isOver }, timeout: nil) { _ in }
   }
 
   /// Takes a mount away that was never served.
   func discard() {
-    _ = try? Thread.start("coffre-discard") { [self] in lock() }
+    _ = try? Thread.start("coffre-discard") { [self] in lock(.notReady) }
     try? run {}
   }
 
@@ -127,6 +134,9 @@ final class ActiveMount: Sendable {
     if !session.wait(for: closing) { abandonKeys() }
   }
 
+  /// Why it is gone, once it is.
+  var cause: LockCause { ending.withLock { $0.cause } ?? .unmounted }
+
   /// Why the last write failed, if it did: what the kernel still had, or the vault's own end.
   var failure: Failure? {
     if isAbandoned || session.isCut {
@@ -158,7 +168,7 @@ final class ActiveMount: Sendable {
       lockAfter: settings.lockAfter, readOnly: vault.volume.isReadOnly,
       generation: statistics.generation, healedCopies: statistics.healedCopies,
       unreadablePieces: statistics.unreadablePieces,
-      process: System.processNumber, problems: vault.problems)
+      process: System.processNumber, problems: vault.problems + login.problems)
   }
 }
 

@@ -10,6 +10,8 @@ struct IdleLock {
   enum Step: Hashable {
     case wait(until: UInt64)
     case dropCaches
+    /// A person is told that it will be locked at a time.
+    case warn(until: UInt64)
     case lock
   }
 
@@ -17,7 +19,13 @@ struct IdleLock {
   /// The silence, by its beginning, in which caches were dropped last, and when that was done.
   private var dropped: (silence: UInt64, at: UInt64)?
 
+  /// The silence in which a person was told.
+  private var warned: UInt64?
+
   init(limit: UInt64) { self.limit = limit }
+
+  /// How long before the lock a person is told; short limits give no time for that.
+  private var grace: UInt64 { limit >= 120_000_000_000 ? 30_000_000_000 : 0 }
 
   /// What is due at a time, when `last` was the time of the last request.
   func step(at now: UInt64, last: UInt64) -> Step {
@@ -25,7 +33,9 @@ struct IdleLock {
     let end = last + limit
     if let dropped, dropped.silence == last {
       let due = due(last, dropped: dropped.at)
-      return now < due ? .wait(until: due) : .lock
+      if now >= due { return .lock }
+      guard grace > 0, warned != last else { return .wait(until: due) }
+      return now < due - grace ? .wait(until: due - grace) : .warn(until: due)
     }
     // Over without a drop: the machine has slept.
     if now >= end { return .lock }
@@ -33,6 +43,15 @@ struct IdleLock {
   }
 
   mutating func noteDrop(silence: UInt64, at now: UInt64) { dropped = (silence, now) }
+
+  mutating func noteWarning(silence: UInt64) { warned = silence }
+
+  /// Whether somebody uses it again after a warning; said once.
+  mutating func takesWarningBack(last: UInt64) -> Bool {
+    guard let silence = warned, silence != last else { return false }
+    warned = nil
+    return true
+  }
 
   /// Whoever reads from the caches meanwhile is not heard, so the silence can't end then.
   private mutating func drop(_ mount: ActiveMount, silence: UInt64) {
@@ -56,14 +75,18 @@ struct IdleLock {
     while true {
       let last = mount.session.lastActivity
       let now = Clock.boottime
+      if idle.takesWarningBack(last: last) { mount.desktop.withdraw() }
       switch idle.step(at: now, last: last) {
       case .wait(let time):
         // A sleep stands still with the machine, so it is short: at waking the time may be over.
         mount.session.waitForEndOfSilence(
           nanoseconds: min(time - now + 1_000_000, 10_000_000_000))
+      case .warn(let time):
+        idle.noteWarning(silence: last)
+        mount.desktop.warn(locksIn: (time - now + 500_000_000) / 1_000_000_000)
       case .dropCaches: idle.drop(mount, silence: last)
       case .lock:
-        return mount.lock()
+        return mount.lock(.idle)
       }
     }
   }

@@ -29,16 +29,19 @@ package enum MountServer {
       mount.discard()
       throw error
     }
-    let notices = vault.notices + Warnings.now
+    let notices = vault.notices + Warnings.now + mount.login.problems
     defer {
       server.close()
       server.waitForAnswers()
     }
     try mount.run {
       guard !onReady(notices) else { return }
-      _ = try? Thread.start("coffre-lock") { mount.lock() }
+      _ = try? Thread.start("coffre-lock") { mount.lock(.notReady) }
     }
-    if let failure = mount.failure { throw failure }
+    mount.login.end()
+    let failure = mount.failure
+    mount.desktop.tell(mount.cause, isLost: failure != nil)
+    if let failure { throw failure }
   }
 
   /// Takes the password, so that it is wiped before the vault is served.
@@ -54,15 +57,18 @@ package enum MountServer {
     } catch { throw Failure(error, vault: settings.vault) }
   }
 
-  /// The threads that lock: one at a signal, one when nobody used the mount for long.
+  /// The threads that lock: one at a signal, one at what happens to the session, one when nobody
+  /// used the mount for long.
   private static func watch(_ mount: ActiveMount) throws(Failure) {
     do throws(Errno) {
       try Thread.start("coffre-signals") {
         while true {
           _ = System.waitForSignal()
-          mount.lock()
+          mount.lock(.signal)
         }
       }
+      mount.desktop.start()
+      try mount.login.start { mount.lock($0.cause) }
       guard let seconds = mount.settings.lockAfter else { return }
       try Thread.start("coffre-idle") { IdleLock.watch(mount, limit: seconds * 1_000_000_000) }
     } catch { throw Failure(error, doing: "starting a thread") }

@@ -11,8 +11,13 @@ package struct MountSettings: Hashable, Sendable {
   package var acceptJournalLoss = false
   /// Seconds without use after which the vault locks itself; nil for never.
   package var lockAfter: UInt64? = 900
+  /// Before sleep, too, where that does not lock it anyway.
+  package var lockOnSuspend = false
   /// Options given by -o, one each.
   package var extra: [String] = []
+
+  /// At what happens to the session or the machine it is locked.
+  var eventPolicy: EventPolicy { .complete }
 
   /// See `MountOptions`; not for a person to set.
   var patience = MountOptions().patience
@@ -32,6 +37,7 @@ extension MountSettings {
         "vault": vault, "mountpoint": mountPoint, "read-only": readOnly ? "yes" : "no",
         "allow-other": allowOther ? "yes" : "no", "accept-older": acceptOlder ? "yes" : "no",
         "accept-journal-loss": acceptJournalLoss ? "yes" : "no",
+        "lock-on-suspend": lockOnSuspend ? "yes" : "no",
         "options": extra.joined(separator: "\n"), "password": String(passwordCount),
       ])
     message["lock-after"] = lockAfter.map { String($0) }
@@ -47,6 +53,7 @@ extension MountSettings {
     allowOther = message["allow-other"] == "yes"
     acceptOlder = message["accept-older"] == "yes"
     acceptJournalLoss = message["accept-journal-loss"] == "yes"
+    lockOnSuspend = message["lock-on-suspend"] == "yes"
     lockAfter = message["lock-after"].flatMap { UInt32($0) }.map { UInt64($0) }
     extra = (message["options"] ?? "").parts(between: "\n")
   }

@@ -9,6 +9,7 @@ import Testing
 @Suite struct MessageTests {
   @Test func settingsArriveWhole() throws {
     var settings = MountSettings(vault: "/a b/ü\n=%/v", mountPoint: "/m\t\\'\"")
+    settings.lockOnSuspend = true
     settings.readOnly = true
     settings.acceptJournalLoss = true
     settings.lockAfter = nil

@@ -57,6 +57,8 @@ struct Outcome {
 /// A vault in a scratch folder and its mount. Both go when this goes, also when a test fails.
 final class Mounted {
   let scratch: String
+  /// Goes to every program: no bus of whoever runs the tests.
+  var environment = ["DBUS_SYSTEM_BUS_ADDRESS=", "DBUS_SESSION_BUS_ADDRESS="]
   private let lower: LowerDisk?
   var vault: String { scratch + (lower == nil ? "/vault" : "/lower/vault") }
   var mount: String { scratch + "/mount" }
@@ -158,11 +160,11 @@ final class Mounted {
     let log = scratch + "/log-" + UUID().uuidString
     let output = try System.open(log, [.readWrite, .create])
     let number = ChildDescriptor.number(output.rawValue)
-    let environment = [
+    let own = [
       "XDG_STATE_HOME=\(scratch)/state", "XDG_RUNTIME_DIR=\(scratch)", "COFFRE=\(tool)",
     ]
     let process = try System.spawn(
-      "/usr/bin/env", ["env", "-C", folder] + environment + command,
+      "/usr/bin/env", ["env", "-C", folder] + own + environment + command,
       descriptors: [.null, number, number], detached: false)
     let end = try System.wait(for: process)
     let data = try Data(contentsOf: URL(fileURLWithPath: log))
