@@ -20,6 +20,8 @@ final class ActiveMount: Sendable {
     /// The vault's disk hangs: the keys are wiped, and threads are left behind.
     var isAbandoned = false
     var failure: VolumeError?
+    /// Of several, the first counts.
+    var cause: LockCause?
   }
 
   /// Mounts; requests wait until `run`.
@@ -81,7 +83,8 @@ final class ActiveMount: Sendable {
 
   /// Locks: everything is written, nothing readable stays, the mount goes, keys are wiped. Returns
   /// when all that is done, or the vault's disk hangs and what can be done without it is.
-  func lock() {
+  func lock(_ cause: LockCause) {
+    ending.withLock { $0.cause = $0.cause ?? cause }
     // If somebody else is at it already, this returns at once, and the end is waited for all the
     // same.
     session.stop { [self] in closeVault() }
@@ -91,7 +94,7 @@ final class ActiveMount: Sendable {
 
   /// Takes a mount away that was never served.
   func discard() {
-    _ = try? Thread.start("coffre-discard") { [self] in lock() }
+    _ = try? Thread.start("coffre-discard") { [self] in lock(.notReady) }
     try? run {}
   }
 
@@ -127,6 +130,9 @@ final class ActiveMount: Sendable {
     }
     if !session.wait(for: closing) { abandonKeys() }
   }
+
+  /// Why it is gone, once it is.
+  var cause: LockCause { ending.withLock { $0.cause } ?? .unmounted }
 
   /// Why the last write failed, if it did: what the kernel still had, or the vault's own end.
   var failure: Failure? {

@@ -78,7 +78,7 @@ final class ControlServer: Sendable {
   private let kept = Lock<[Connection]>([])
 
   private func lock() -> Message {
-    mount.lock()
+    mount.lock(.requested)
     close()
     var answer = mount.failure.map { Message($0) } ?? Message("done")
     // A thread that hangs keeps the process, and with it the connection.

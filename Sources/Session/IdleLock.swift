@@ -63,7 +63,7 @@ struct IdleLock {
           nanoseconds: min(time - now + 1_000_000, 10_000_000_000))
       case .dropCaches: idle.drop(mount, silence: last)
       case .lock:
-        return mount.lock()
+        return mount.lock(.idle)
       }
     }
   }

@@ -36,7 +36,7 @@ package enum MountServer {
     }
     try mount.run {
       guard !onReady(notices) else { return }
-      _ = try? Thread.start("coffre-lock") { mount.lock() }
+      _ = try? Thread.start("coffre-lock") { mount.lock(.notReady) }
     }
     if let failure = mount.failure { throw failure }
   }
@@ -60,7 +60,7 @@ package enum MountServer {
       try Thread.start("coffre-signals") {
         while true {
           _ = System.waitForSignal()
-          mount.lock()
+          mount.lock(.signal)
         }
       }
       guard let seconds = mount.settings.lockAfter else { return }

@@ -1,0 +1,39 @@
+/// Why a mount is locked, or is gone.
+///
+/// The words go into a file and into JSON: they are part of the interface, and never change.
+package enum LockCause: String, CaseIterable, Hashable, Sendable {
+  /// `coffre lock`.
+  case requested
+  case signal
+  /// No program used it for the time of `--lock-after`.
+  case idle
+  /// The time of `--lock-at-most` is over.
+  case atMost = "at-most"
+  case screen
+  case suspend
+  case sessionEnd = "session-end"
+  case shutdown
+  /// Whoever mounted it was not there any more to hear that it can be used.
+  case notReady = "not-ready"
+  /// Taken away by umount(8) or fusermount3(1).
+  case unmounted
+  /// The process that served it ended without locking it.
+  case killed
+
+  /// What follows "locked: "; no name of a vault or a file is in it.
+  package var sentence: String {
+    switch self {
+    case .requested: "somebody asked for it"
+    case .signal: "its process got a signal"
+    case .idle: "nobody used it for the time of --lock-after"
+    case .atMost: "the time of --lock-at-most was over"
+    case .screen: "the screen was locked"
+    case .suspend: "the machine was put to sleep"
+    case .sessionEnd: "the session ended"
+    case .shutdown: "the machine was shut down"
+    case .notReady: "whoever mounted it did not wait for it"
+    case .unmounted: "it was unmounted without coffre"
+    case .killed: "its process was killed"
+    }
+  }
+}
