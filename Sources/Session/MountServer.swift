@@ -35,7 +35,7 @@ package enum MountServer {
       server.waitForAnswers()
     }
     try mount.run {
-      guard !onReady(notices) else { return }
+      guard !onReady(notices) else { return vault.forgetFailedAttempts() }
       _ = try? Thread.start("coffre-lock") { mount.lock(.notReady) }
     }
     if let failure = mount.failure { throw failure }
