@@ -10,6 +10,8 @@ final class ActiveMount: Sendable {
   let session: MountSession
   let settings: MountSettings
   private let since = Clock.realtime.seconds
+  /// When it locks itself even while in use, by the clock that goes on while the machine sleeps.
+  let end: UInt64?
   private let folder: String
   private let ending = Monitor(Ending())
 
@@ -28,12 +30,14 @@ final class ActiveMount: Sendable {
   init(_ vault: OpenVault, _ settings: MountSettings) throws(Failure) {
     self.vault = vault
     self.settings = settings
+    end = settings.lockAtMost.map { Clock.boottime + $0 * 1_000_000_000 }
     folder = (try? System.status(at: settings.vault).identity) ?? ""
     var options = MountOptions()
     options.readOnly = settings.readOnly || vault.volume.isReadOnly
     options.allowOther = settings.allowOther
     options.patience = settings.patience
     options.idleLimit = settings.lockAfter.map { $0 * 1_000_000_000 }
+    options.end = end
     options.lowerCalls = { vault.finishedCalls }
     for option in settings.extra {
       switch option {
@@ -82,8 +86,10 @@ final class ActiveMount: Sendable {
   }
 
   /// Locks: everything is written, nothing readable stays, the mount goes, keys are wiped. Returns
-  /// when all that is done, or the vault's disk hangs and what can be done without it is.
+  /// when all that is done, or the vault's disk hangs and what can be done without it is. Does
+  /// nothing if the mount's class does not lock for such a cause.
   func lock(_ cause: LockCause) {
+    guard settings.protection.locks(at: cause) else { return }
     ending.withLock { $0.cause = $0.cause ?? cause }
     // If somebody else is at it already, this returns at once, and the end is waited for all the
     // same.
@@ -157,7 +163,9 @@ final class ActiveMount: Sendable {
     return MountStatus(
       vault: settings.vault, folder: folder, mountPoint: settings.mountPoint,
       identifier: vault.information.identifier, since: since, idle: idle / 1_000_000_000,
-      lockAfter: settings.lockAfter, readOnly: vault.volume.isReadOnly,
+      lockAfter: settings.lockAfter, lockAtMost: settings.lockAtMost,
+      left: end.map { ($0 - min($0, Clock.boottime)) / 1_000_000_000 },
+      protection: settings.protection, device: session.device, readOnly: vault.volume.isReadOnly,
       generation: statistics.generation, healedCopies: statistics.healedCopies,
       unreadablePieces: statistics.unreadablePieces,
       process: System.processNumber, problems: vault.problems)

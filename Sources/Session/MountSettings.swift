@@ -11,6 +11,9 @@ package struct MountSettings: Hashable, Sendable {
   package var acceptJournalLoss = false
   /// Seconds without use after which the vault locks itself; nil for never.
   package var lockAfter: UInt64? = 900
+  /// Seconds after the unlock at which it locks itself even while in use; nil for never.
+  package var lockAtMost: UInt64?
+  package var protection = Protection.complete
   /// Options given by -o, one each.
   package var extra: [String] = []
 
@@ -35,6 +38,8 @@ extension MountSettings {
         "options": extra.joined(separator: "\n"), "password": String(passwordCount),
       ])
     message["lock-after"] = lockAfter.map { String($0) }
+    message["lock-at-most"] = lockAtMost.map { String($0) }
+    message["protection"] = protection.rawValue
     return message
   }
 
@@ -42,12 +47,15 @@ extension MountSettings {
     guard message.verb == "mount", let vault = message["vault"],
       let mountPoint = message["mountpoint"]
     else { return nil }
+    guard let protection = Protection(rawValue: message["protection"] ?? "") else { return nil }
     self.init(vault: vault, mountPoint: mountPoint)
     readOnly = message["read-only"] == "yes"
     allowOther = message["allow-other"] == "yes"
     acceptOlder = message["accept-older"] == "yes"
     acceptJournalLoss = message["accept-journal-loss"] == "yes"
     lockAfter = message["lock-after"].flatMap { UInt32($0) }.map { UInt64($0) }
+    lockAtMost = message["lock-at-most"].flatMap { UInt32($0) }.map { UInt64($0) }
+    self.protection = protection
     extra = (message["options"] ?? "").parts(between: "\n")
   }
 }
