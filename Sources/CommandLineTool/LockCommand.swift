@@ -79,11 +79,10 @@ private struct Patience {
   /// Those that keep a vault from being locked, after waiting for them.
   func holders(of mount: ControlClient.Found) -> [Holder] {
     if isForced && !waits { return [] }
-    let device = mount.status.device
     while true {
       // Locked meanwhile: what programs still have open is dead.
       guard mount.isThere else { return [] }
-      let holders = Holder.find(of: [device])[device] ?? []
+      let holders = Holder.find(of: [mount.status])[mount.status.device] ?? []
       guard !holders.isEmpty, waits, end.map({ Clock.boottime < $0 }) ?? true else {
         return isForced ? [] : holders
       }

@@ -6,7 +6,7 @@ enum StatusCommand {
   static func run(_ arguments: Arguments) throws(Failure) {
     let sight = ControlClient.look()
     let mounts = sight.mounts.map(\.status)
-    let holders = Holder.find(of: Set(mounts.map(\.device)))
+    let holders = Holder.find(of: mounts)
     if arguments.has("json") {
       Output.line(
         JSON.array(mounts.map { json($0, holders[$0.device] ?? []) } + sight.locked.map(json)).text)

@@ -81,15 +81,14 @@ final class ActiveMount: Sendable {
     }
     ending.withLock(when: { $0.isOver }, timeout: nil) { _ in }
     if let error = refusal.withLock({ $0 }) {
+      ending.withLock { $0.cause = $0.cause ?? .notReady }
       throw Failure(error, mountPoint: settings.mountPoint)
     }
   }
 
   /// Locks: everything is written, nothing readable stays, the mount goes, keys are wiped. Returns
-  /// when all that is done, or the vault's disk hangs and what can be done without it is. Does
-  /// nothing if the mount's class does not lock for such a cause.
+  /// when all that is done, or the vault's disk hangs and what can be done without it is.
   func lock(_ cause: LockCause) {
-    guard settings.protection.locks(at: cause) else { return }
     ending.withLock { $0.cause = $0.cause ?? cause }
     // If somebody else is at it already, this returns at once, and the end is waited for all the
     // same.

@@ -52,13 +52,20 @@ package struct Holder: Hashable, Sendable {
 /// Nothing is asked of the mount's own process, which may hang: the kernel knows the device of what
 /// is open. It is a look at one moment; who comes later is not seen.
 extension Holder {
-  /// The holders of each of some filesystems, `major:minor`; this process is none.
-  package static func find(of devices: Set<String>) -> [String: [Holder]] {
+  /// The holders of some mounts, by device. Neither this process nor those of the mounts are any.
+  package static func find(of mounts: [MountStatus]) -> [String: [Holder]] {
+    find(of: Set(mounts.map(\.device)), but: Set(mounts.map(\.process)))
+  }
+
+  static func find(of devices: Set<String>, but own: Set<Int32> = []) -> [String: [Holder]] {
     guard !devices.isEmpty, let proc = try? System.open("/proc", [.directory]),
       let names = try? System.names(in: proc)
     else { return [:] }
     var found: [String: [Holder]] = [:]
-    for process in names.compactMap({ Int32($0) }).sorted() where process != System.processNumber {
+    let others = names.compactMap { Int32($0) }.filter {
+      $0 != System.processNumber && !own.contains($0)
+    }
+    for process in others.sorted() {
       for (device, things) in things(of: process, on: devices) {
         let holder = Holder(process: process, command: command(of: process), things: things)
         found[device, default: []].append(holder)

@@ -74,6 +74,12 @@ extension LastLock {
   /// Two paths, see `Connection`, and a sentence.
   private static let longest = 32 << 10
 
+  /// Whether the mount it is of is still there: what it says is for later.
+  private func isEarly(_ path: String) -> Bool {
+    let socket = path.dropLast(Self.ending.count) + ".sock"
+    return cause == .killed && ControlSocket.isLive(String(socket))
+  }
+
   /// The newest of each vault.
   static func all(in folders: [String]) -> [LastLock] {
     var newest: [String: LastLock] = [:]
@@ -82,7 +88,8 @@ extension LastLock {
         let names = try? System.names(in: folder)
       else { continue }
       for name in names where name.hasSuffix(ending) {
-        guard let found = read(path + "/" + name) else { continue }
+        let file = path + "/" + name
+        guard let found = read(file), !found.isEarly(file) else { continue }
         let other = newest[found.identifier]
         if other.map({ $0.time < found.time }) ?? true { newest[found.identifier] = found }
       }

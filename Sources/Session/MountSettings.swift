@@ -13,6 +13,7 @@ package struct MountSettings: Hashable, Sendable {
   package var lockAfter: UInt64? = 900
   /// Seconds after the unlock at which it locks itself even while in use; nil for never.
   package var lockAtMost: UInt64?
+  /// With `untilFirstUnlock` neither of the two is set.
   package var protection = Protection.complete
   /// Options given by -o, one each.
   package var extra: [String] = []

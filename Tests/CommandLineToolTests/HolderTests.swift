@@ -39,7 +39,10 @@ import Testing
     #expect(paths.contains { $0 == (.folder, folder.path) })
     #expect(holder.line(withPaths: true).contains("open \(folder.path("file"))"))
     #expect(!holder.line(withPaths: false).contains("file"))
-    #expect(Holder.find(of: []).isEmpty && Holder.find(of: ["0:0"]).isEmpty)
+    let device = try #require(System.device(ofOpen: folder.path))
+    let others = Holder.find(of: [device], but: [process])[device]
+    #expect(others?.contains { $0.process == process } != true)
+    #expect(Holder.find(of: Set<String>()).isEmpty && Holder.find(of: ["0:0"]).isEmpty)
     #expect(try find(System.processNumber) == nil, "who asks holds nothing")
   }
 

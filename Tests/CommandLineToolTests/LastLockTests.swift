@@ -39,6 +39,18 @@ import Testing
     #expect(found.first?.cause == .signal)
   }
 
+  /// A mount that is there has written down what would be true if it were killed.
+  @Test func ofALiveMountTheLastWordIsNotHeard() throws {
+    lock("aa", at: 7, .idle).write(to: folder.path("aa.last"))
+    lock("aa", at: 9, .killed).write(to: folder.path("aa-2.last"))
+    do {
+      let listener = try System.listen(at: folder.path("aa-2.sock"))
+      #expect(LastLock.all(in: [folder.path]).map(\.cause) == [.idle])
+      withExtendedLifetime(listener) {}
+    }
+    #expect(LastLock.all(in: [folder.path]).map(\.cause) == [.killed])
+  }
+
   /// Anything may lie there, and nothing of it is waited for.
   @Test(.timeLimit(.minutes(1))) func whatIsNoneIsPassedOver() throws {
     lock("aa", at: 7).write(to: folder.path("aa.last"))
@@ -61,19 +73,9 @@ import Testing
   }
 }
 
-/// What locks a mount of which class.
-@Suite struct ProtectionTests {
-  @Test func everythingLocksACompleteOne() {
-    #expect(LockCause.allCases.allSatisfy { Protection.complete.locks(at: $0) })
-  }
-
-  @Test func timeAndScreenLeaveTheOtherOneOpen() {
-    let left = LockCause.allCases.filter { !Protection.untilFirstUnlock.locks(at: $0) }
-    #expect(Set(left) == [.idle, .atMost, .screen, .suspend])
-  }
-
-  /// They are in files and in JSON.
-  @Test func theWordsStay() {
+/// The words that are in files and in JSON.
+@Suite struct LockWordsTests {
+  @Test func theyStay() {
     #expect(
       LockCause.allCases.map(\.rawValue) == [
         "requested", "signal", "idle", "at-most", "screen", "suspend", "session-end", "shutdown",

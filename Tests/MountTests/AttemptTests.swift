@@ -34,6 +34,23 @@ struct AttemptTests {
     #expect(try !vault.coffre(mount).output.contains("failed attempt"))
   }
 
+  /// A wrong one is not told any sooner, nor for less memory.
+  @Test(.enabled(if: Command.has("python3"), "no python3"))
+  func eachCostsThePasswordFunction() throws {
+    let vault = try Mounted(mounting: false)
+    let outcome = try vault.sh(
+      """
+      echo 'another password' > wrong
+      /usr/bin/python3 - "$COFFRE" <<'END'
+      import resource, subprocess, sys
+      words = [sys.argv[1], "verify", "vault", "--password-file", "wrong"]
+      assert subprocess.run(words, stderr=subprocess.DEVNULL).returncode == 3
+      assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss > 64 << 10
+      END
+      """, in: vault.scratch)
+    #expect(outcome.status == 0, "\(outcome.output)")
+  }
+
   /// Not in the vault: who has a copy of it learns nothing, and it is not changed by a guess.
   @Test func theyAreKeptApart() throws {
     let vault = try Mounted(mounting: false)

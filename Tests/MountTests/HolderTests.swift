@@ -55,6 +55,24 @@ struct HolderTests {
     #expect(!vault.isMounted(vault.mount))
   }
 
+  /// As in a container: it sees the mount at another place, and is seen.
+  @Test(.enabled(if: Command.isRoot && Command.has("unshare"), "unshare(1) is for root"))
+  func whoIsInAnotherNamespaceIsNamed() throws {
+    let vault = try Mounted()
+    let other = try vault.makeFolder("other")
+    let outcome = try holding(
+      vault,
+      "unshare --mount --propagation private "
+        + "sh -euc 'mount --bind mount \"$0\"; cd \"$0\"; exec sleep 60' '\(other)'",
+      """
+      "$COFFRE" lock vault || status=$?
+      mountpoint -q mount
+      exit $status
+      """)
+    #expect(outcome.status == 25, "\(outcome.output)")
+    #expect(outcome.output.contains(" (sleep): working folder"), "\(outcome.output)")
+  }
+
   @Test(.enabled(if: Command.has("script"), "script(1) makes a terminal"))
   func pathsAreForTheTerminal() throws {
     let vault = try Mounted()

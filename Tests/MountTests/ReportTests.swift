@@ -42,6 +42,14 @@ struct ReportTests {
     #expect(other["lockAfterSeconds"] is NSNull && other["readOnly"] as? Bool == true)
     #expect(other["id"] as? String == mount["id"] as? String)
     #expect(other["mounted"] as? Bool == true)
+    // A second one at the same time does not take the first for gone.
+    let second = try vault.makeFolder("second")
+    let words = ["mount", vault.vault, second, "--read-only", "--password-file", vault.password]
+    #expect(try vault.coffre(words).status == 0)
+    let both = try #require(try json(vault, ["status", "--json"]) as? [[String: Any]])
+    #expect(both.count == 2)
+    let causes = both.map { ($0["lastLock"] as? [String: Any])?["cause"] as? String }
+    #expect(causes == ["requested", nil] || causes == [nil, "requested"])
     #expect((other["lastLock"] as? [String: Any])?["cause"] as? String == "requested")
   }
 
