@@ -40,11 +40,17 @@ enum TextTargets {
     if let settings = MountSettings(found) {
       precondition(MountSettings(settings.message(passwordCount: 1)) != nil)
       _ = settings.lockAfter.map { $0 * 1_000_000_000 }
+      _ = settings.lockAtMost.map { $0 * 1_000_000_000 }
     }
     if let status = MountStatus(found) {
       precondition(MountStatus(status.message) == status, "a status reads as it was written")
-      _ = [status].map(StatusCommand.json)
-      _ = [status].flatMap(StatusCommand.lines)
+      _ = StatusCommand.json(status)
+      _ = StatusCommand.lines(status)
+    }
+    if let lock = LastLock(found) {
+      precondition(LastLock(lock.message) == lock, "a lock reads as it was written")
+      _ = StatusCommand.json(lock)
+      _ = StatusCommand.line(lock)
     }
   }
 

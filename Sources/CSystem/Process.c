@@ -82,6 +82,7 @@ static void ending(sigset_t *set) {
   sigaddset(set, SIGINT);
   sigaddset(set, SIGHUP);
   sigaddset(set, SIGQUIT);
+  sigaddset(set, SIGUSR1);
 }
 
 void coffre_hold_signals(void) {
@@ -113,9 +114,18 @@ int coffre_pipe(int descriptors[2]) { return pipe2(descriptors, O_CLOEXEC); }
 
 int coffre_unmount(const char *path) { return umount2(path, MNT_DETACH | UMOUNT_NOFOLLOW); }
 
+int coffre_device_of(const char *path, unsigned *major, unsigned *minor) {
+  struct statx status;
+  /* No field is asked for, so that none has to be up to date (fuse_getattr in fs/fuse/dir.c). */
+  if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, 0, &status) != 0) return -1;
+  *major = status.stx_dev_major;
+  *minor = status.stx_dev_minor;
+  return 0;
+}
+
 int coffre_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
 
-void coffre_log(const char *text) {
+void coffre_log(const char *text, int is_error) {
   openlog("coffre", LOG_PID | LOG_NDELAY, LOG_DAEMON);
-  syslog(LOG_ERR, "%s", text);
+  syslog(is_error ? LOG_ERR : LOG_NOTICE, "%s", text);
 }

@@ -7,11 +7,20 @@ package struct Option: Hashable, Sendable {
   /// How the value is called in the help; nil for a switch.
   package let value: String?
   package let help: String
+  /// Whether the value may be left out; then it is attached, `--option=value`, or there is none.
+  package let takesNone: Bool
 
-  package init(_ name: String, value: String? = nil, _ help: String) {
+  package init(_ name: String, value: String? = nil, takesNone: Bool = false, _ help: String) {
     self.name = name
     self.value = value
+    self.takesNone = takesNone
     self.help = help
+  }
+
+  /// As the help shows it, with its value.
+  var usage: String {
+    guard let value else { return spelling }
+    return takesNone ? "\(spelling)[=\(value)]" : "\(spelling) \(value)"
   }
 
   package var spelling: String { (name.count == 1 ? "-" : "--") + name }
@@ -67,7 +76,7 @@ package struct Arguments: Hashable, Sendable {
       values[option.name, default: []].append("")
       return
     }
-    guard let value = attached ?? rest.popFirst() else {
+    guard let value = attached ?? (option.takesNone ? "" : rest.popFirst()) else {
       throw Failure(.usage, "\(option.spelling) needs a value")
     }
     if option.name.count > 1, values[option.name] != nil {
@@ -77,6 +86,7 @@ package struct Arguments: Hashable, Sendable {
   }
 
   package func has(_ name: String) -> Bool { values[name] != nil }
+  /// Empty for an option that stands there without one.
   package func value(_ name: String) -> String? { values[name]?.last }
   package func all(_ name: String) -> [String] { values[name] ?? [] }
 }

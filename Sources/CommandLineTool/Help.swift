@@ -17,8 +17,7 @@ package enum Help {
     var text = "coffre \(usage.joined(separator: " "))\n\n\(verb.summary)\n"
     if !verb.options.isEmpty { text += "\n" }
     for option in verb.options {
-      let spelling = option.spelling + (option.value.map { " " + $0 } ?? "")
-      text += "  " + padded(spelling, 30) + option.help + "\n"
+      text += "  " + padded(option.usage, 30) + option.help + "\n"
     }
     return text
   }

@@ -27,6 +27,7 @@ enum MountCommand {
       System.nameThread("coffre")
       try MountServer.serve(
         settings, password: password, onDamage: { Output.warning("damage: \($0)") },
+        onLocked: Output.note,
         onReady: { notices in
           notices.forEach(Output.warning)
           Output.note("mounted; Ctrl-C locks the vault")
@@ -47,7 +48,7 @@ enum MountCommand {
     settings.acceptOlder = arguments.has("accept-older")
     settings.acceptJournalLoss = arguments.has("accept-journal-loss")
     settings.lockOnSuspend = arguments.has("lock-on-suspend")
-    settings.lockAfter = try Duration.seconds(arguments.value("lock-after") ?? "15m")
+    try setTimes(arguments, &settings)
     do throws(VaultError) {
       let vault = try Vault(path: path)
       _ = try vault.information()
@@ -66,30 +67,35 @@ enum MountCommand {
     return settings
   }
 
+  private static func setTimes(
+    _ arguments: Arguments, _ settings: inout MountSettings
+  ) throws(Failure) {
+    settings.lockAfter = try Duration.seconds(arguments.value("lock-after") ?? "15m")
+    settings.lockAtMost = try arguments.value("lock-at-most").flatMap { (text) throws(Failure) in
+      try Duration.seconds(text)
+    }
+    guard let word = arguments.value("protection") else { return }
+    guard let protection = Protection(rawValue: word) else {
+      throw Failure(
+        .usage, "there is no protection \(word)",
+        hint: Protection.allCases.map(\.rawValue).joined(separator: " or "))
+    }
+    settings.protection = protection
+    guard protection == .untilFirstUnlock else { return }
+    for option in ["lock-after", "lock-at-most"] where arguments.has(option) {
+      throw Failure(
+        .usage, "--\(option) contradicts --protection until-first-unlock",
+        hint: "no time locks a vault of that class")
+    }
+    settings.lockAfter = nil
+  }
+
   /// Whether a vault can't be written where it is.
   private static func isForReading(_ error: VaultError) -> Bool {
     switch error {
     case .system(let errno, _): errno == .readOnly || errno == .accessDenied
     default: false
     }
-  }
-}
-
-enum LockCommand {
-  static func run(_ arguments: Arguments) throws(Failure) {
-    let path = arguments.positional[0]
-    let found = try ControlClient.mounts(at: path)
-    guard !found.isEmpty else {
-      if MountPaths.clearDead(path) { return }
-      if let failure = MountPaths.unreachable(path) { throw failure }
-      throw Failure(.notMounted, "\(path) is not mounted", hint: "see `coffre status`")
-    }
-    // One that fails does not keep the others open.
-    var first: Failure?
-    for mount in found {
-      do throws(Failure) { try ControlClient.lock(mount) } catch { first = first ?? error }
-    }
-    if let first { throw first }
   }
 }
 

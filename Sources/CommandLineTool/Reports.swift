@@ -6,30 +6,58 @@ enum StatusCommand {
   static func run(_ arguments: Arguments) throws(Failure) {
     let sight = ControlClient.look()
     let mounts = sight.mounts.map(\.status)
+    let holders = Holder.find(of: mounts)
     if arguments.has("json") {
-      Output.line(JSON.array(mounts.map(json)).text)
-    } else if mounts.isEmpty && sight.silent.isEmpty {
-      Output.line("no vault is mounted")
+      Output.line(
+        JSON.array(mounts.map { json($0, holders[$0.device] ?? []) } + sight.locked.map(json)).text)
     } else {
-      mounts.flatMap(lines).forEach(Output.line)
+      if mounts.isEmpty && sight.silent.isEmpty { Output.line("no vault is mounted") }
+      mounts.flatMap { lines($0, holders[$0.device] ?? []) }.forEach(Output.line)
+      sight.locked.map(line).forEach(Output.line)
     }
     if let silent = sight.silent.first { throw silent.failure }
   }
 
-  static func lines(_ mount: MountStatus) -> [String] {
-    let (age, overflow) = Clock.realtime.seconds.subtractingReportingOverflow(mount.since)
-    let mounted = overflow ? 0 : UInt64(max(0, age))
-    let after = mount.lockAfter.map { "after \(Duration.text($0))" } ?? "never"
+  static func lines(_ mount: MountStatus, _ holders: [Holder] = []) -> [String] {
     let healed = mount.healedCopies == 0 ? "" : ", \(mount.healedCopies) damaged copies made good"
     let damage =
       mount.unreadablePieces == 0
       ? []
       : ["  damage: \(mount.unreadablePieces) stored pieces could not be read; see `coffre verify`"]
+    let users = holders.isEmpty ? [] : ["  used by \(holders.map(\.name).joined(separator: ", "))"]
     return [
       "\(mount.vault) on \(mount.mountPoint)\(mount.readOnly ? ", read-only" : "")",
-      "  mounted for \(rough(mounted)), unused for \(rough(mount.idle)), locks itself \(after)",
+      "  mounted for \(rough(age(mount.since))), unused for \(rough(mount.idle)), \(limits(mount))",
       "  root generation \(mount.generation), process \(mount.process)\(healed)",
-    ] + mount.problems.map { "  problem: \($0)" } + damage
+    ] + users + mount.problems.map { "  problem: \($0)" } + damage
+      + (mount.lastLock.map { ["  last lock: \(told($0))"] } ?? [])
+  }
+
+  private static func limits(_ mount: MountStatus) -> String {
+    guard mount.protection == .complete else { return "protected \(mount.protection.rawValue)" }
+    var limits: [String] = []
+    if let limit = mount.lockAfter, let left = mount.idleLeft {
+      limits.append("after \(Duration.text(limit)) without use (\(rough(left)) left)")
+    }
+    if let left = mount.left { limits.append("in \(rough(left)) at the latest") }
+    return "locks itself " + (limits.isEmpty ? "never" : limits.joined(separator: ", "))
+  }
+
+  /// A vault that is not mounted any more.
+  static func line(_ lock: LastLock) -> String {
+    "\(lock.vault) is locked; last lock: \(told(lock))"
+  }
+
+  private static func told(_ lock: LastLock) -> String {
+    let time = "\(rough(age(lock.time))) ago"
+    // Nobody was there to say when a process was killed.
+    let when = lock.cause == .killed ? "mounted \(time)" : time
+    return "\(when), \(lock.cause.sentence)" + (lock.problem.map { "; problem: \($0)" } ?? "")
+  }
+
+  private static func age(_ time: Int64) -> UInt64 {
+    let (age, overflow) = Clock.realtime.seconds.subtractingReportingOverflow(time)
+    return overflow ? 0 : UInt64(max(0, age))
   }
 
   private static func rough(_ seconds: UInt64) -> String {
@@ -41,17 +69,45 @@ enum StatusCommand {
     }
   }
 
-  static func json(_ mount: MountStatus) -> JSON {
+  static func json(_ mount: MountStatus, _ holders: [Holder] = []) -> JSON {
     .object([
       ("vault", .string(mount.vault)), ("mountPoint", .string(mount.mountPoint)),
       ("id", .string(mount.identifier)), ("since", .number(mount.since)),
       ("idleSeconds", .unsigned(mount.idle)),
       ("lockAfterSeconds", mount.lockAfter.map { .unsigned($0) } ?? .null),
+      ("idleSecondsLeft", mount.idleLeft.map { .unsigned($0) } ?? .null),
+      ("lockAtMostSeconds", mount.lockAtMost.map { .unsigned($0) } ?? .null),
+      ("atMostSecondsLeft", mount.left.map { .unsigned($0) } ?? .null),
+      ("protection", .string(mount.protection.rawValue)),
       ("readOnly", .bool(mount.readOnly)), ("generation", .unsigned(mount.generation)),
       ("healedCopies", .number(Int64(mount.healedCopies))),
       ("unreadablePieces", .number(Int64(mount.unreadablePieces))),
       ("process", .number(Int64(mount.process))),
       ("problems", .array(mount.problems.map { .string($0) })),
+      ("holders", .array(holders.map(json))), ("mounted", .bool(true)),
+      ("lastLock", mount.lastLock.map(told) ?? .null),
+    ])
+  }
+
+  /// Without paths: a program may keep what it reads.
+  private static func json(_ holder: Holder) -> JSON {
+    .object([
+      ("process", .number(Int64(holder.process))), ("command", .string(holder.command)),
+      ("uses", .array(holder.uses.map { .string($0.rawValue) })),
+    ])
+  }
+
+  static func json(_ lock: LastLock) -> JSON {
+    .object([
+      ("vault", .string(lock.vault)), ("mountPoint", .string(lock.mountPoint)),
+      ("id", .string(lock.identifier)), ("mounted", .bool(false)), ("lastLock", told(lock)),
+    ])
+  }
+
+  private static func told(_ lock: LastLock) -> JSON {
+    .object([
+      ("cause", .string(lock.cause.rawValue)), ("time", .number(lock.time)),
+      ("problem", lock.problem.map { .string($0) } ?? .null),
     ])
   }
 }

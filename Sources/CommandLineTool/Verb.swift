@@ -37,6 +37,9 @@ package struct Verb: Sendable {
       Option("read-only", "allow no change; several such mounts of one vault may exist"),
       Option("allow-other", "let other users in as well, as far as modes let them"),
       Option("lock-after", value: "TIME", "lock when unused for so long: 15m (as it is), never"),
+      Option("lock-at-most", value: "TIME", "lock so long after the unlock, also while in use"),
+      Option(
+        "protection", value: "CLASS", "complete (as it is), or until-first-unlock: no time locks"),
       Option("lock-on-suspend", "lock before sleep, also what would stay open then"),
       Option("accept-older", "take an older or forked state of the vault as the true one"),
       Option("accept-journal-loss", "give up what a damaged journal can't tell, and go on"),
@@ -45,8 +48,13 @@ package struct Verb: Sendable {
     ] + secret("", "the password"), run: MountCommand.run)
 
   private static let lock = Verb(
-    name: "lock", operands: ["VAULT|MOUNTPOINT"],
-    summary: "write everything, unmount, and forget the keys", options: [], run: LockCommand.run)
+    name: "lock", operands: ["[VAULT|MOUNTPOINT]"],
+    summary: "write everything, unmount, and forget the keys",
+    options: [
+      Option("all", "every vault this user has mounted"),
+      Option("wait", value: "TIME", takesNone: true, "wait until no program uses it, or so long"),
+      Option("force", "lock though programs use it; what they have open turns into errors"),
+    ], run: LockCommand.run)
 
   private static let status = Verb(
     name: "status", operands: [], summary: "list the mounted vaults", options: [json],

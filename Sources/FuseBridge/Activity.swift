@@ -18,15 +18,19 @@ final class Activity: Sendable {
   }
 
   private let limit: UInt64?
+  private let end: UInt64?
   private let now: @Sendable () -> UInt64
   private let state: Lock<State>
   /// Apart from the state, so that requests wake nobody.
-  private let end = Monitor(false)
+  private let silenceEnd = Monitor(false)
   private let served = Atomic<Int>(0)
 
-  /// `limit` in nanoseconds; nil for a mount that does not lock itself.
-  init(limit: UInt64?, now: @escaping @Sendable () -> UInt64 = { Clock.boottime }) {
+  /// `limit` in nanoseconds, and `end` by the clock; nil for a mount that does not lock itself.
+  init(
+    limit: UInt64?, end: UInt64? = nil, now: @escaping @Sendable () -> UInt64 = { Clock.boottime }
+  ) {
     self.limit = limit
+    self.end = end
     self.now = now
     let start = now()
     state = Lock(State(last: start, deadline: limit.map { start + $0 }))
@@ -46,10 +50,11 @@ final class Activity: Sendable {
 
   func answered() { served.wrappingAdd(1, ordering: .relaxed) }
 
-  /// False once the mount was unused for longer than the limit: it is to be locked, and nothing is
-  /// to be begun any more.
+  /// False once the mount was unused for longer than the limit, or its end has come: it is to be
+  /// locked, and nothing is to be begun any more.
   func begin() -> Bool {
     let now = now()
+    if let end, now >= end { return false }
     let isTaken = state.withLock { state in
       if let deadline = state.deadline, now >= deadline, state.underWay == 0 { state.isOver = true }
       guard !state.isOver else { return false }
@@ -57,7 +62,7 @@ final class Activity: Sendable {
       note(now, &state)
       return true
     }
-    if !isTaken { end.withLock { $0 = true } }
+    if !isTaken { silenceEnd.withLock { $0 = true } }
     return isTaken
   }
 
@@ -85,6 +90,6 @@ final class Activity: Sendable {
   /// Waits for at most a time, less if a silence turns out to have been too long. The time stands
   /// still while the machine sleeps.
   func waitForEnd(nanoseconds: UInt64) {
-    end.withLock(when: { $0 }, timeout: nanoseconds) { _ in }
+    silenceEnd.withLock(when: { $0 }, timeout: nanoseconds) { _ in }
   }
 }

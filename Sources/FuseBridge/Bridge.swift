@@ -34,7 +34,7 @@ final class Bridge: Sendable {
   init(volume: Volume, options: MountOptions) {
     self.volume = volume
     self.options = options
-    activity = Activity(limit: options.idleLimit)
+    activity = Activity(limit: options.idleLimit, end: options.end)
     notifier = Notifier(kernel: kernel)
   }
 

@@ -17,6 +17,9 @@ package struct MountOptions: Sendable {
   package var patience = 45.0
   /// Without use for so many nanoseconds, the mount takes no request any more; nil for never.
   package var idleLimit: UInt64?
+  /// From that time on, nanoseconds of CLOCK_BOOTTIME, the mount takes no request any more, however
+  /// busy it is; nil for never.
+  package var end: UInt64?
   /// How many calls of the lower filesystem have come to their end.
   package var lowerCalls: @Sendable () -> Int = { 0 }
 

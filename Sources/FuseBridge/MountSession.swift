@@ -13,7 +13,7 @@ package import Volume
 package final class MountSession: @unchecked Sendable {
   let bridge: Bridge
   /// The filesystem's device, as `MountTable` names it.
-  let device: String
+  package let device: String
   /// Valid until `finish`; only `init`, the workers and `finish` use it.
   private let session: OpaquePointer
   /// Workers that may sit in read(2), to be woken.

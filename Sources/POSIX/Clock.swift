@@ -8,6 +8,17 @@ package enum Clock {
     return (Int64(time.tv_sec), UInt32(time.tv_nsec))
   }
 
+  /// A time of day as people write it, where this machine is: `2026-11-30 13:45`.
+  package static func text(_ seconds: Int64) -> String {
+    var time = time_t(seconds)
+    var parts = unsafe tm()
+    var text = [CChar](repeating: 0, count: 64)
+    guard unsafe localtime_r(&time, &parts) != nil,
+      case let count = unsafe strftime(&text, text.count, "%Y-%m-%d %H:%M", &parts), count > 0
+    else { return "\(seconds) seconds after 1970" }
+    return String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
   /// Nanoseconds that never go back; stands still while the machine sleeps.
   package static var monotonic: UInt64 { nanoseconds(read(CLOCK_MONOTONIC)) }
 

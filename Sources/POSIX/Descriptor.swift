@@ -27,6 +27,7 @@ package struct OpenFlags: OptionSet, Sendable {
   package static let readWrite = OpenFlags(rawValue: O_RDWR)
   package static let create = OpenFlags(rawValue: O_CREAT)
   package static let exclusive = OpenFlags(rawValue: O_EXCL)
+  package static let append = OpenFlags(rawValue: O_APPEND)
   package static let truncate = OpenFlags(rawValue: O_TRUNC)
   package static let nonBlocking = OpenFlags(rawValue: O_NONBLOCK)
   package static let directory = OpenFlags(rawValue: coffre_o_directory)

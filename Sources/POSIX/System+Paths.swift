@@ -26,6 +26,21 @@ extension System {
     return FileStatus(status)
   }
 
+  /// Where a link leads, readlink(2): at most 4096 bytes of it.
+  package static func readLink(_ path: String) throws(Errno) -> [UInt8] {
+    var bytes = [CChar](repeating: 0, count: 4096)
+    let count = try check { unsafe readlink(path, &bytes, bytes.count) }
+    return bytes[..<count].map { UInt8(bitPattern: $0) }
+  }
+
+  /// The filesystem of what a link of /proc leads to, `major:minor`, without asking anything of it.
+  package static func device(ofOpen path: String) -> String? {
+    var major: UInt32 = 0
+    var minor: UInt32 = 0
+    guard unsafe coffre_device_of(path, &major, &minor) == 0 else { return nil }
+    return "\(major):\(minor)"
+  }
+
   /// A whole file such as those of /proc, which tell no size.
   package static func readFile(_ path: String, limit: Int) throws(Errno) -> [UInt8] {
     let file = try open(path, .readOnly)

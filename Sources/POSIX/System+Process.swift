@@ -58,7 +58,9 @@ extension System {
   package static func settle() throws(Errno) { _ = try check { Int(coffre_settle()) } }
 
   /// Writes a line to the system's log, syslog(3); nobody is told if there is none.
-  package static func log(_ line: String) { unsafe coffre_log(line) }
+  package static func log(_ line: String, isError: Bool = true) {
+    unsafe coffre_log(line, isError ? 1 : 0)
+  }
 
   package static func exit(_ code: Int32) -> Never { Glibc.exit(code) }
 
@@ -109,8 +111,8 @@ extension System {
   /// bytes.
   package static func nameThread(_ name: String) { unsafe coffre_name_thread(name) }
 
-  /// Blocks SIGTERM, SIGINT, SIGHUP and SIGQUIT; to be called before any thread is started, so that
-  /// all of them do.
+  /// Blocks SIGTERM, SIGINT, SIGHUP, SIGQUIT and SIGUSR1; to be called before any thread starts, so
+  /// that all of them do.
   package static func holdSignals() { coffre_hold_signals() }
 
   /// Waits for one of the signals held, sigwait(3).

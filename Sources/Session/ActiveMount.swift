@@ -12,6 +12,8 @@ final class ActiveMount: Sendable {
   let login: LoginWatch
   let desktop: DesktopNotifier
   private let since = Clock.realtime.seconds
+  /// When it locks itself even while in use, by the clock that goes on while the machine sleeps.
+  let end: UInt64?
   private let folder: String
   private let ending = Monitor(Ending())
 
@@ -32,12 +34,14 @@ final class ActiveMount: Sendable {
     self.settings = settings
     login = LoginWatch(settings.eventPolicy)
     desktop = DesktopNotifier(mountPoint: settings.mountPoint)
+    end = settings.lockAtMost.map { Clock.boottime + $0 * 1_000_000_000 }
     folder = (try? System.status(at: settings.vault).identity) ?? ""
     var options = MountOptions()
     options.readOnly = settings.readOnly || vault.volume.isReadOnly
     options.allowOther = settings.allowOther
     options.patience = settings.patience
     options.idleLimit = settings.lockAfter.map { $0 * 1_000_000_000 }
+    options.end = end
     options.lowerCalls = { vault.finishedCalls }
     for option in settings.extra {
       switch option {
@@ -80,6 +84,7 @@ final class ActiveMount: Sendable {
     }
     ending.withLock(when: { $0.isOver }, timeout: nil) { _ in }
     if let error = refusal.withLock({ $0 }) {
+      ending.withLock { $0.cause = $0.cause ?? .notReady }
       throw Failure(error, mountPoint: settings.mountPoint)
     }
   }
@@ -165,7 +170,9 @@ final class ActiveMount: Sendable {
     return MountStatus(
       vault: settings.vault, folder: folder, mountPoint: settings.mountPoint,
       identifier: vault.information.identifier, since: since, idle: idle / 1_000_000_000,
-      lockAfter: settings.lockAfter, readOnly: vault.volume.isReadOnly,
+      lockAfter: settings.lockAfter, lockAtMost: settings.lockAtMost,
+      left: end.map { ($0 - min($0, Clock.boottime)) / 1_000_000_000 },
+      protection: settings.protection, device: session.device, readOnly: vault.volume.isReadOnly,
       generation: statistics.generation, healedCopies: statistics.healedCopies,
       unreadablePieces: statistics.unreadablePieces,
       process: System.processNumber, problems: vault.problems + login.problems)

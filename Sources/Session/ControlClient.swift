@@ -9,6 +9,9 @@ package enum ControlClient {
   package struct Found: Hashable, Sendable {
     package let status: MountStatus
     let socket: String
+
+    /// Whether it is still to be found; its process may be locking it by now.
+    package var isThere: Bool { (try? System.linkStatus(at: socket)) != nil }
   }
 
   /// A mount whose process does not answer, such as one that was stopped.
@@ -30,10 +33,22 @@ package enum ControlClient {
   package struct Sight: Sendable {
     package fileprivate(set) var mounts: [Found] = []
     package fileprivate(set) var silent: [Silent] = []
+    /// Vaults that are not mounted any more.
+    package fileprivate(set) var locked: [LastLock] = []
   }
 
   /// Looks at every mount there is; sockets of killed processes are removed on the way.
-  package static func look() -> Sight { look(at: RuntimeFolder.sockets()) }
+  package static func look() -> Sight {
+    let before = LastLock.all(in: RuntimeFolder.folders())
+    var sight = look(at: RuntimeFolder.sockets())
+    sight.locked = LastLock.all(in: RuntimeFolder.folders()).filter { lock in
+      // One that has come up since is of a mount that has just begun.
+      (lock.cause != .killed || before.contains(lock))
+        && !sight.mounts.contains { $0.status.identifier == lock.identifier }
+        && !sight.silent.contains { $0.identifier == lock.identifier }
+    }
+    return sight
+  }
 
   static func look(at sockets: [String], patience: Int32 = 5000) -> Sight {
     var sight = Sight()

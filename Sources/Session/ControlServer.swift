@@ -7,6 +7,9 @@ final class ControlServer: Sendable {
   private let mount: ActiveMount
   private let socket: ControlSocket
   private let work = Monitor(Work())
+  /// Why the vault was locked the time before, if that is known.
+  private let lastLock: LastLock?
+  private let hasEnded = Lock(false)
 
   private struct Work {
     var connections = 0
@@ -19,7 +22,19 @@ final class ControlServer: Sendable {
 
   init(_ mount: ActiveMount) throws(Failure) {
     self.mount = mount
-    socket = try ControlSocket.open(vault: mount.vault.information.identifier)
+    let identifier = mount.vault.information.identifier
+    lastLock = LastLock.all(in: RuntimeFolder.folders()).first { $0.identifier == identifier }
+    socket = try ControlSocket.open(vault: identifier)
+    note(.killed)
+  }
+
+  /// Writes down why the mount is gone, should this be the last word of it.
+  private func note(_ cause: LockCause) {
+    let lock = LastLock(
+      vault: mount.settings.vault, mountPoint: mount.settings.mountPoint,
+      identifier: mount.vault.information.identifier, time: Clock.realtime.seconds, cause: cause,
+      problem: cause == .killed ? nil : mount.failure?.message)
+    lock.write(to: LastLock.path(ofSocket: socket.path))
   }
 
   /// Takes connections on a thread of its own, and each on another: a lock takes its time, and
@@ -47,8 +62,16 @@ final class ControlServer: Sendable {
     } catch { throw Failure(error, doing: "control socket") }
   }
 
-  /// Nobody finds the mount any more.
-  func close() { socket.remove() }
+  /// Nobody finds the mount any more, but why it is gone. Once: the names may be somebody else's
+  /// right after.
+  func close() {
+    hasEnded.withLock { hasEnded in
+      guard !hasEnded else { return }
+      hasEnded = true
+      note(mount.cause)
+      socket.remove()
+    }
+  }
 
   /// Lets answers under way get out. A connection without a request is not waited for, but for one
   /// that is on its way.
@@ -62,7 +85,10 @@ final class ControlServer: Sendable {
     work.withLock { $0.answers += 1 }
     defer { work.withLock { $0.answers -= 1 } }
     switch request.verb {
-    case "status": try? connection.send(mount.status.message)
+    case "status":
+      var status = mount.status
+      status.lastLock = lastLock
+      try? connection.send(status.message)
     case "lock": try? connection.send(lock())
     case "passwd": try? connection.send(changePassword(request, connection))
     case "verify":

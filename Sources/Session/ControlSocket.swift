@@ -51,6 +51,11 @@ final class ControlSocket: Sendable {
     withExtendedLifetime(lock) {}
   }
 
+  /// Whether somebody listens there, even if he has no time.
+  static func isLive(_ path: String) -> Bool {
+    (try? System.linkStatus(at: path)) != nil && !isStale(path)
+  }
+
   /// Left behind by a process that was killed.
   private static func isStale(_ path: String) -> Bool {
     do throws(Errno) {

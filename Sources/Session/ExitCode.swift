@@ -24,6 +24,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case damageRepaired = 22
   case notChecked = 23
   case noSuchPath = 24
+  case held = 25
 
   /// One line for `coffre help exit-codes` and the manual page.
   package var meaning: String {
@@ -52,6 +53,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .damageRepaired: "the check found damage, and all of it is repaired"
     case .notChecked: "the check could not be finished"
     case .noSuchPath: "there is nothing at that path in the vault"
+    case .held: "programs use the vault, so it was not locked"
     }
   }
 }

@@ -69,6 +69,9 @@ struct IdleLock {
     max(silence + limit, dropped + limit / 2)
   }
 
+  /// A sleep stands still with the machine, so it is short: at waking the time may be over.
+  static let longestSleep: UInt64 = 2_000_000_000
+
   /// Returns once the mount is locked. Time the machine slept counts.
   static func watch(_ mount: ActiveMount, limit: UInt64) {
     var idle = IdleLock(limit: limit)
@@ -78,9 +81,8 @@ struct IdleLock {
       if idle.takesWarningBack(last: last) { mount.desktop.withdraw() }
       switch idle.step(at: now, last: last) {
       case .wait(let time):
-        // A sleep stands still with the machine, so it is short: at waking the time may be over.
         mount.session.waitForEndOfSilence(
-          nanoseconds: min(time - now + 1_000_000, 10_000_000_000))
+          nanoseconds: min(time - now + 1_000_000, longestSleep))
       case .warn(let time):
         idle.noteWarning(silence: last)
         mount.desktop.warn(locksIn: (time - now + 500_000_000) / 1_000_000_000)

@@ -13,7 +13,8 @@ package enum LockCause: String, CaseIterable, Hashable, Sendable {
   case suspend
   case sessionEnd = "session-end"
   case shutdown
-  /// Whoever mounted it was not there any more to hear that it can be used.
+  /// It could not be started, or whoever mounted it was not there any more to hear that it can be
+  /// used.
   case notReady = "not-ready"
   /// Taken away by umount(8) or fusermount3(1).
   case unmounted
@@ -31,7 +32,7 @@ package enum LockCause: String, CaseIterable, Hashable, Sendable {
     case .suspend: "the machine was put to sleep"
     case .sessionEnd: "the session ended"
     case .shutdown: "the machine was shut down"
-    case .notReady: "whoever mounted it did not wait for it"
+    case .notReady: "it was given up before it could be used"
     case .unmounted: "it was unmounted without coffre"
     case .killed: "its process was killed"
     }

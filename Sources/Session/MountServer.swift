@@ -8,12 +8,14 @@ import Volume
 package enum MountServer {
   /// Unlocks, mounts, serves, and returns when the mount is gone. `onReady` gets what a person
   /// should be told; if it answers false, nobody is there to hear it, and the mount goes again.
-  /// `onDamage` hears of each stored piece that a program asked for and that can't be read.
+  /// `onDamage` hears of each stored piece that a program asked for and that can't be read, and
+  /// `onLocked` at the end why the vault was locked; neither hears a name.
   ///
   /// The signals are held before anything else, so that no thread ever has one of them unblocked.
   package static func serve(
     _ settings: MountSettings, password: consuming SecretBytes,
     onDamage: @escaping @Sendable (String) -> Void = { System.log("damage: \($0)") },
+    onLocked: (String) -> Void = { System.log($0, isError: false) },
     onReady: @escaping @Sendable ([String]) -> Bool
   ) throws(Failure) {
     System.holdSignals()
@@ -32,10 +34,11 @@ package enum MountServer {
     let notices = vault.notices + Warnings.now + mount.login.problems
     defer {
       server.close()
+      onLocked("locked: \(mount.cause.sentence)")
       server.waitForAnswers()
     }
     try mount.run {
-      guard !onReady(notices) else { return }
+      guard !onReady(notices) else { return vault.forgetFailedAttempts() }
       _ = try? Thread.start("coffre-lock") { mount.lock(.notReady) }
     }
     mount.login.end()
@@ -58,7 +61,8 @@ package enum MountServer {
   }
 
   /// The threads that lock: one at a signal, one at what happens to the session, one when nobody
-  /// used the mount for long.
+  /// used the mount for long, one when its time is over. The last two are apart: one may wait for
+  /// the disk, and the other must not.
   private static func watch(_ mount: ActiveMount) throws(Failure) {
     do throws(Errno) {
       try Thread.start("coffre-signals") {
@@ -69,8 +73,16 @@ package enum MountServer {
       }
       mount.desktop.start()
       try mount.login.start { mount.lock($0.cause) }
-      guard let seconds = mount.settings.lockAfter else { return }
-      try Thread.start("coffre-idle") { IdleLock.watch(mount, limit: seconds * 1_000_000_000) }
+      if let seconds = mount.settings.lockAfter {
+        try Thread.start("coffre-idle") { IdleLock.watch(mount, limit: seconds * 1_000_000_000) }
+      }
+      guard let end = mount.end else { return }
+      try Thread.start("coffre-at-most") {
+        while case let now = Clock.boottime, now < end {
+          Clock.sleep(nanoseconds: min(end - now, IdleLock.longestSleep))
+        }
+        mount.lock(.atMost)
+      }
     } catch { throw Failure(error, doing: "starting a thread") }
   }
 }

@@ -13,11 +13,17 @@ package struct MountSettings: Hashable, Sendable {
   package var lockAfter: UInt64? = 900
   /// Before sleep, too, where that does not lock it anyway.
   package var lockOnSuspend = false
+  /// Seconds after the unlock at which it locks itself even while in use; nil for never.
+  package var lockAtMost: UInt64?
+  /// With `untilFirstUnlock` neither of the two is set.
+  package var protection = Protection.complete
   /// Options given by -o, one each.
   package var extra: [String] = []
 
   /// At what happens to the session or the machine it is locked.
-  var eventPolicy: EventPolicy { .complete }
+  var eventPolicy: EventPolicy {
+    protection == .complete ? .complete : .untilFirstUnlock(onSuspend: lockOnSuspend)
+  }
 
   /// See `MountOptions`; not for a person to set.
   var patience = MountOptions().patience
@@ -41,6 +47,8 @@ extension MountSettings {
         "options": extra.joined(separator: "\n"), "password": String(passwordCount),
       ])
     message["lock-after"] = lockAfter.map { String($0) }
+    message["lock-at-most"] = lockAtMost.map { String($0) }
+    message["protection"] = protection.rawValue
     return message
   }
 
@@ -48,6 +56,7 @@ extension MountSettings {
     guard message.verb == "mount", let vault = message["vault"],
       let mountPoint = message["mountpoint"]
     else { return nil }
+    guard let protection = Protection(rawValue: message["protection"] ?? "") else { return nil }
     self.init(vault: vault, mountPoint: mountPoint)
     readOnly = message["read-only"] == "yes"
     allowOther = message["allow-other"] == "yes"
@@ -55,6 +64,8 @@ extension MountSettings {
     acceptJournalLoss = message["accept-journal-loss"] == "yes"
     lockOnSuspend = message["lock-on-suspend"] == "yes"
     lockAfter = message["lock-after"].flatMap { UInt32($0) }.map { UInt64($0) }
+    lockAtMost = message["lock-at-most"].flatMap { UInt32($0) }.map { UInt64($0) }
+    self.protection = protection
     extra = (message["options"] ?? "").parts(between: "\n")
   }
 }

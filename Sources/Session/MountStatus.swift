@@ -14,6 +14,12 @@ package struct MountStatus: Hashable, Sendable {
   package let idle: UInt64
   /// Nil for never.
   package let lockAfter: UInt64?
+  package var lockAtMost: UInt64?
+  /// Seconds until it locks itself even while in use; nil for never.
+  package var left: UInt64?
+  package var protection = Protection.complete
+  /// The number of the mount's filesystem, as the kernel tells it, `major:minor`.
+  package var device = ""
   package let readOnly: Bool
   package let generation: UInt64
   package let healedCopies: Int
@@ -22,9 +28,14 @@ package struct MountStatus: Hashable, Sendable {
   package let process: Int32
   /// What is wrong, as sentences.
   package let problems: [String]
+  /// Why and when it was locked the time before, if that is known.
+  package var lastLock: LastLock?
 }
 
 extension MountStatus {
+  /// Seconds until it locks itself if nobody uses it any more; nil for never.
+  package var idleLeft: UInt64? { lockAfter.map { $0 - min($0, idle) } }
+
   var message: Message {
     var message = Message(
       "mount",
@@ -37,6 +48,13 @@ extension MountStatus {
         "process": String(process), "problems": problems.joined(separator: "\n"),
       ])
     message["lock-after"] = lockAfter.map { String($0) }
+    message["lock-at-most"] = lockAtMost.map { String($0) }
+    message["left"] = left.map { String($0) }
+    message["protection"] = protection.rawValue
+    message["device"] = device
+    message["last-cause"] = lastLock?.cause.rawValue
+    message["last-time"] = lastLock.map { String($0.time) }
+    message["last-problem"] = lastLock?.problem
     return message
   }
 
@@ -57,12 +75,23 @@ extension MountStatus {
     self.since = since
     self.idle = idle
     lockAfter = message["lock-after"].flatMap { UInt32($0) }.map { UInt64($0) }
+    lockAtMost = message["lock-at-most"].flatMap { UInt32($0) }.map { UInt64($0) }
+    left = message["left"].flatMap { UInt32($0) }.map { UInt64($0) }
+    protection = Protection(rawValue: message["protection"] ?? "") ?? .complete
+    device = message["device"] ?? ""
     readOnly = message["read-only"] == "yes"
     self.generation = generation
     healedCopies = healed
     unreadablePieces = unreadable
     self.process = process
     problems = (message["problems"] ?? "").parts(between: "\n")
+    if let cause = message["last-cause"].flatMap({ LockCause(rawValue: $0) }),
+      let time = message["last-time"].flatMap({ UInt32($0) }).map({ Int64($0) })
+    {
+      lastLock = LastLock(
+        vault: vault, mountPoint: mountPoint, identifier: identifier, time: time, cause: cause,
+        problem: message["last-problem"])
+    }
   }
 }
 

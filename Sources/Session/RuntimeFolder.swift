@@ -41,9 +41,12 @@ enum RuntimeFolder {
       hint: "set XDG_RUNTIME_DIR to a private folder of yours with a short path")
   }
 
+  /// Those that are there.
+  static func folders() -> [String] { candidates.filter(isOurs) }
+
   /// The sockets there are, live or stale.
   static func sockets() -> [String] {
-    candidates.filter(isOurs).flatMap { path -> [String] in
+    folders().flatMap { path -> [String] in
       guard let folder = try? System.open(path, [.directory, .noFollow]),
         let names = try? System.names(in: folder)
       else { return [] }

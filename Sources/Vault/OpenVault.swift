@@ -10,6 +10,8 @@ package final class OpenVault: Sendable {
   package let vault: Vault
   package let information: VaultInformation
   package let volume: Volume
+  /// Passwords that were tried in vain before this one.
+  private let failedAttempts: FailedAttempts?
   let isReadOnly: Bool
   private let lock: Lock<VaultLock?>
   /// Whether it is closed. Held by a change of the configuration: there is one at a time, and the
@@ -18,12 +20,13 @@ package final class OpenVault: Sendable {
 
   init(
     _ vault: Vault, _ information: VaultInformation, _ volume: Volume, isReadOnly: Bool,
-    lock: VaultLock
+    failedAttempts: FailedAttempts? = nil, lock: VaultLock
   ) {
     self.vault = vault
     self.information = information
     self.volume = volume
     self.isReadOnly = isReadOnly
+    self.failedAttempts = failedAttempts
     self.lock = Lock(lock)
   }
 
@@ -31,7 +34,14 @@ package final class OpenVault: Sendable {
   package var finishedCalls: Int { vault.disk.finishedCalls }
 
   /// What a person should be told after the mount, as sentences.
-  package var notices: [String] { volume.warnings.map { sentence($0) } }
+  package var notices: [String] {
+    (failedAttempts.map { [$0.sentence] } ?? []) + volume.warnings.map { sentence($0) }
+  }
+
+  /// The notices were heard.
+  package func forgetFailedAttempts() {
+    if let path = vault.attempts { failedAttempts?.forget(path) }
+  }
 
   /// What is wrong with the vault while it is mounted, as sentences.
   package var problems: [String] {
@@ -57,7 +67,9 @@ package final class OpenVault: Sendable {
     guard !isReadOnly else { throw .readOnly("the vault is mounted read-only") }
     try isClosed.withLock { (isClosed) throws(VaultError) in
       guard !isClosed else { throw .locked }
-      let generation = try vault.configuration.changePassword(old: old, new: new)
+      let generation = try vault.counting { () throws(VaultError) in
+        try vault.configuration.changePassword(old: old, new: new)
+      }
       do throws(EngineError) { try volume.noteConfiguration(generation: generation) } catch {
         throw .passwordChanged(but: VaultError(error))
       }
@@ -82,13 +94,15 @@ extension Vault {
   ) throws(VaultError) -> OpenVault {
     _ = try configuration.read()
     let lock = try lock(exclusive: !options.readOnly)
-    let unlocked =
+    let unlocked = try counting { () throws(VaultError) in
       options.readOnly
-      ? try configuration.unlock(password) : try configuration.unlockAndHeal(password)
+        ? try configuration.unlock(password) : try configuration.unlockAndHeal(password)
+    }
     if !options.readOnly { try Self.removeLeftovers(disk) }
     let volume = try openVolume(unlocked, options)
     return OpenVault(
       self, VaultInformation(unlocked.configuration, copiesDiffer: false), volume,
-      isReadOnly: volume.isReadOnly, lock: lock)
+      isReadOnly: volume.isReadOnly,
+      failedAttempts: attempts.flatMap { FailedAttempts.read($0) }, lock: lock)
   }
 }

@@ -46,7 +46,7 @@ extension Vault {
     do {
       let lock = try lock(exclusive: options.repairs)
       defer { withExtendedLifetime(lock) {} }
-      let unlocked = try configuration.unlock(password)
+      let unlocked = try counting { () throws(VaultError) in try configuration.unlock(password) }
       var first = options
       first.repairs = false
       let volume = try openVolume(unlocked, Self.reading)

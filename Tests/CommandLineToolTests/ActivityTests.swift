@@ -70,6 +70,21 @@ import Testing
     #expect(!use())
   }
 
+  /// However busy it is, from one instant on.
+  @Test func theEndIsTheEnd() {
+    let activity = Activity(limit: nil, end: 1500) { [time] in time.now }
+    time.set(1400)
+    #expect(activity.begin() && activity.begin())
+    time.set(1499)
+    activity.finish()
+    #expect(activity.begin())
+    time.set(1500)
+    #expect(!activity.begin())
+    activity.finish()
+    time.set(.max / 2)
+    #expect(!activity.begin())
+  }
+
   @Test func withoutALimitNothingIsTooLong() {
     let activity = Activity(limit: nil) { [time] in time.now }
     time.set(.max / 2)

@@ -8,6 +8,7 @@ import Testing
   private static let options = [
     Option("json", "a switch"), Option("lock-after", value: "TIME", "a value"),
     Option("o", value: "OPTION", "one letter"),
+    Option("wait", value: "TIME", takesNone: true, "a value or none"),
   ]
 
   private func parse(_ words: String...) throws -> Arguments {
@@ -29,6 +30,14 @@ import Testing
 
   @Test func aValueMayLookLikeAnOption() throws {
     #expect(try parse("--lock-after", "--json").value("lock-after") == "--json")
+  }
+
+  @Test func aValueMayBeLeftOut() throws {
+    let bare = try parse("--wait", "5m")
+    #expect(bare.has("wait") && bare.value("wait") == "" && bare.positional == ["5m"])
+    let full = try parse("--wait=5m", "a")
+    #expect(full.value("wait") == "5m" && full.positional == ["a"])
+    #expect(throws: Failure.self) { try parse("--wait", "--wait=5m") }
   }
 
   @Test func nothingIsAnOptionAfterTheDashes() throws {

@@ -13,6 +13,8 @@ import Testing
     settings.readOnly = true
     settings.acceptJournalLoss = true
     settings.lockAfter = nil
+    settings.lockAtMost = 28800
+    settings.protection = .untilFirstUnlock
     settings.extra = ["noexec", "max_read=4096"]
     let message = settings.message(passwordCount: 7)
     let line = message.line
@@ -31,13 +33,22 @@ import Testing
   }
 
   @Test func statusArrivesWhole() {
-    let status = MountStatus(
+    var status = MountStatus(
       vault: "/v v", folder: "1:2", mountPoint: "/m", identifier: "00ff", since: 1_700_000_000,
       idle: 3,
       lockAfter: 900, readOnly: false, generation: 12, healedCopies: 1,
       unreadablePieces: 3, process: 77,
       problems: ["one: 50 %", "two"])
     #expect(MountStatus(status.message) == status)
+    status.lockAtMost = 28800
+    status.left = 17
+    status.protection = .untilFirstUnlock
+    status.device = "0:57"
+    status.lastLock = LastLock(
+      vault: "/v v", mountPoint: "/m", identifier: "00ff", time: 1_700_000_000, cause: .atMost,
+      problem: "50 % lost")
+    #expect(MountStatus(status.message) == status)
+    #expect(status.idleLeft == 897)
   }
 
   @Test(arguments: ["", "verb x", "verb x=%", "verb x=%4", "verb x=%zz"])

@@ -14,7 +14,7 @@ struct EndTests {
     try vault.lock()
   }
 
-  @Test(arguments: ["TERM", "INT", "HUP"])
+  @Test(arguments: ["TERM", "INT", "HUP", "USR1"])
   func aSignalLocksAndTheExitIsZero(signal: String) throws {
     let vault = try Mounted(mounting: false)
     // Python, since a shell has SIGINT ignored in what it starts in the background.

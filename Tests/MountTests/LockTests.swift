@@ -14,7 +14,7 @@ struct LockTests {
     test "$(dd bs=4096 count=1 <&3 2>/dev/null | head -c 7)" = content
     echo more >> \(file)
     while cat \(file); do :; done > /dev/null 2>&1 &
-    "$COFFRE" lock '\(vault)'
+    "$COFFRE" lock --force '\(vault)'
     failed=
     if dd bs=4096 count=1 <&3 > /dev/null 2>&1; then failed="$failed read"; fi
     if cat \(file) > /dev/null 2>&1; then failed="$failed open"; fi

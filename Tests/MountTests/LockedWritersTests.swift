@@ -13,7 +13,7 @@ struct LockedWritersTests {
       writer=$!
       for i in $(seq 200); do test -e started && break; sleep 0.1; done
       sleep 1
-      timeout 150 "$COFFRE" lock vault
+      timeout 150 "$COFFRE" lock --force vault
       wait $writer
       """, in: vault.scratch)
     #expect(outcome.status == 0, "\(outcome.output)")

@@ -80,7 +80,7 @@ final class Mounted {
   }
 
   deinit {
-    _ = try? sh("\(tool) lock '\(vault)' || fusermount3 -u -z '\(mount)'", in: "/")
+    _ = try? sh("\(tool) lock --force '\(vault)' || fusermount3 -u -z '\(mount)'", in: "/")
     if lower != nil { _ = try? sh("umount lower || umount -l lower", in: scratch) }
     try? FileManager.default.removeItem(atPath: scratch)
   }

@@ -32,21 +32,37 @@ struct ReportTests {
     let process = try #require(mount["process"] as? Int32)
     #expect(FileManager.default.fileExists(atPath: "/proc/\(process)"))
     try vault.lock()
-    #expect((try json(vault, ["status", "--json"]) as? [Any])?.isEmpty == true)
+    let locked = try #require(try json(vault, ["status", "--json"]) as? [[String: Any]])
+    #expect(locked.count == 1 && locked.first?["mounted"] as? Bool == false, "\(locked)")
+    #expect(locked.first?["vault"] as? String == vault.vault)
+    let last = try #require(locked.first?["lastLock"] as? [String: Any])
+    #expect(last["cause"] as? String == "requested" && last["problem"] is NSNull)
     try vault.open(["--lock-after", "never", "--read-only"])
     let other = try #require((try json(vault, ["status", "--json"]) as? [[String: Any]])?.first)
     #expect(other["lockAfterSeconds"] is NSNull && other["readOnly"] as? Bool == true)
     #expect(other["id"] as? String == mount["id"] as? String)
+    #expect(other["mounted"] as? Bool == true)
+    // A second one at the same time does not take the first for gone.
+    let second = try vault.makeFolder("second")
+    let words = ["mount", vault.vault, second, "--read-only", "--password-file", vault.password]
+    #expect(try vault.coffre(words).status == 0)
+    let both = try #require(try json(vault, ["status", "--json"]) as? [[String: Any]])
+    #expect(both.count == 2)
+    let causes = both.map { ($0["lastLock"] as? [String: Any])?["cause"] as? String }
+    #expect(causes == ["requested", nil] || causes == [nil, "requested"])
+    #expect((other["lastLock"] as? [String: Any])?["cause"] as? String == "requested")
   }
 
   @Test func statusIsText() throws {
     let vault = try Mounted()
     let lines = try vault.coffre(["status"]).output.split(separator: "\n")
     #expect(lines.first == "\(vault.vault) on \(vault.mount)")
-    #expect(lines.contains { $0.hasSuffix("locks itself after 15m") }, "\(lines)")
+    #expect(lines.contains { $0.contains("locks itself after 15m without use (") }, "\(lines)")
     #expect(lines.contains { $0.hasPrefix("  root generation ") }, "\(lines)")
     try vault.lock()
-    #expect(try vault.coffre(["status"]).output == "no vault is mounted\n")
+    let after = try vault.coffre(["status"]).output
+    #expect(after.hasPrefix("no vault is mounted\n\(vault.vault) is locked; last lock: "))
+    #expect(after.hasSuffix(" ago, somebody asked for it\n"), "\(after)")
   }
 
   /// Of a vault that is mounted or not, and after a change of the password.

@@ -32,7 +32,7 @@ struct WriteBackTests {
   @Test func lockTellsOfPagesItCouldNotWriteBack() throws {
     let vault = try Mounted()
     let outcome = try vault.sh(
-      Self.losing(vault, "\"$COFFRE\" lock '\(vault.vault)'"), in: "/")
+      Self.losing(vault, "\"$COFFRE\" lock --force '\(vault.vault)'"), in: "/")
     #expect(outcome.status == 17, "\(outcome.output)")
     #expect(outcome.output.contains(Self.sentence), "\(outcome.output)")
     // Not so the next time.

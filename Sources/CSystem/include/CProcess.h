@@ -10,7 +10,7 @@ int coffre_spawn(const char *path, const char *words, size_t count, const int *f
                  int detached, int *pid);
 /* The exit status if the process ended by itself, minus the signal that killed it; or -1000 - errno. */
 int coffre_wait(int pid);
-/* Blocks TERM, INT, HUP and QUIT in the calling thread and those it starts, and ignores PIPE. */
+/* Blocks TERM, INT, HUP, QUIT and USR1 in the calling thread and those it starts, and ignores PIPE. */
 void coffre_hold_signals(void);
 /* Waits for one of them. */
 int coffre_wait_signal(void);
@@ -19,6 +19,8 @@ int coffre_settle(void);
 int coffre_pipe(int descriptors[2]);
 int coffre_unmount(const char *path);
 int coffre_forbid_dumps(void);
+/* The device of what a link of /proc leads to, as two numbers; its filesystem is not asked. 0 or -1. */
+int coffre_device_of(const char *path, unsigned *major, unsigned *minor);
 /* A listening socket at a path, or a connection to one; -1 and errno: EAGAIN if nobody accepted it or
    made room for it within the time. */
 int coffre_listen(const char *path);
@@ -29,5 +31,5 @@ int coffre_poll(int fd, int milliseconds);
    after the process was stopped, or after a signal it ignores; what was typed so far is lost. The echo is back
    when it returns or when a signal ends the process. */
 long coffre_read_hidden(int tty, void *buffer, size_t limit);
-/* A line for the system's log, syslog(3). */
-void coffre_log(const char *text);
+/* A line for the system's log, syslog(3): an error, or what is only to be known. */
+void coffre_log(const char *text, int is_error);

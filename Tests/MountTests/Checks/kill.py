@@ -64,7 +64,7 @@ class Campaign:
         locking = None
         if kind == "lock":
             locking = subprocess.Popen(
-                self.command("lock", self.folder + "/vault"),
+                self.command("lock", "--force", self.folder + "/vault"),
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(self.random.uniform(0, 0.15))
         # Without its watcher, which would clear the mount away, the dead mount stays.

@@ -32,7 +32,7 @@ chmod 755 "$coffre" .
 install -d -o nobody -g nogroup -m 755 home home/mount
 install -d -o nobody -g nogroup -m 700 home/run home/state
 install -o nobody -m 600 password home/password
-trap '{ as nobody "$coffre" lock home/mount || umount -l home/mount || true; } 2>/dev/null' EXIT
+trap '{ as nobody "$coffre" lock --force home/mount || umount -l home/mount || true; } 2>/dev/null' EXIT
 
 as nobody "$coffre" init home/vault --password-file home/password
 open
@@ -54,7 +54,9 @@ as nobody sh -euc '
   cd home/mount
   exec 3<>file
   head -c 4096 <&3 > /dev/null
-  "$0" lock ../vault
+  "$0" lock ../vault 2> ../run/refusal && { echo "a busy mount is locked unasked"; exit 1; }
+  grep -q "(sh): open, working folder$" ../run/refusal || { cat ../run/refusal; exit 1; }
+  "$0" lock --force ../vault
   if cat <&3 > /dev/null 2>&1; then echo "a read works"; exit 1; fi
   if ls > /dev/null 2>&1; then echo "a listing works"; exit 1; fi
   if (echo more >&3) 2>/dev/null; then echo "a write works"; exit 1; fi
