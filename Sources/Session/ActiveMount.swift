@@ -9,6 +9,8 @@ final class ActiveMount: Sendable {
   let vault: OpenVault
   let session: MountSession
   let settings: MountSettings
+  /// What a person should know of the mount point.
+  let notices: [String]
   private let since = Clock.realtime.seconds
   private let folder: String
   private let ending = Monitor(Ending())
@@ -42,7 +44,7 @@ final class ActiveMount: Sendable {
       }
     }
     do throws(Failure) {
-      session = try Self.mount(vault.volume, settings.mountPoint, options)
+      (session, notices) = try Self.mount(vault.volume, settings, options)
     } catch {
       // Nothing was written; what close can't say is told by the next mount.
       try? vault.close()
@@ -50,15 +52,42 @@ final class ActiveMount: Sendable {
     }
   }
 
-  /// Mounts where nothing is mounted: another process may be at it, so one at a time.
+  /// Mounts where nothing is mounted: another process may be at it, so one at a time. Also answers
+  /// with what a person should know of the mount point.
   private static func mount(
-    _ volume: Volume, _ mountPoint: String, _ options: MountOptions
-  ) throws(Failure) -> MountSession {
-    let lock = try MountPaths.claim(mountPoint)
-    defer { withExtendedLifetime(lock) {} }
+    _ volume: Volume, _ settings: MountSettings, _ options: MountOptions
+  ) throws(Failure) -> (MountSession, [String]) {
+    let path = settings.mountPoint
+    let isMade = try MadeMountPoint.make(path)
+    do throws(Failure) {
+      let lock = try MountPaths.claim(path)
+      defer { withExtendedLifetime(lock) {} }
+      return try mountGuarded(volume, settings, options)
+    } catch {
+      if isMade { MadeMountPoint.remove(path) }
+      throw error
+    }
+  }
+
+  private static func mountGuarded(
+    _ volume: Volume, _ settings: MountSettings, _ options: MountOptions
+  ) throws(Failure) -> (MountSession, [String]) {
+    let path = settings.mountPoint
+    let place: MountPointGuard
+    do throws(Errno) { place = try MountPointGuard(path) } catch {
+      throw Failure(.badMountPoint, "\(path): \(error.description.lowercased())")
+    }
     do throws(MountError) {
-      return try MountSession(volume: volume, mountPoint: mountPoint, options: options)
-    } catch { throw Failure(error, mountPoint: mountPoint) }
+      let session = try MountSession(volume: volume, mountPoint: path, options: options)
+      guard settings.isGuarded else {
+        place.restore()
+        return (session, [])
+      }
+      return (session, place.protect())
+    } catch {
+      place.restore()
+      throw Failure(error, mountPoint: path)
+    }
   }
 
   /// Serves until the mount is gone, whoever takes it away; the vault is closed then. Throws if it

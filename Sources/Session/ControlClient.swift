@@ -93,6 +93,7 @@ package enum ControlClient {
     // Also after a failure: the vault is locked all the same, and its process about to go, unless
     // its disk holds it.
     if reply?["process"] != "stays" { connection.waitForEnd() }
+    MadeMountPoint.remove(found.status.mountPoint)
     try understand(reply)
   }
 

@@ -29,7 +29,7 @@ package enum MountServer {
       mount.discard()
       throw error
     }
-    let notices = vault.notices + Warnings.now
+    let notices = vault.notices + mount.notices + Warnings.now
     defer {
       server.close()
       server.waitForAnswers()

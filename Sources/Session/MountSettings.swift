@@ -9,6 +9,8 @@ package struct MountSettings: Hashable, Sendable {
   package var allowOther = false
   package var acceptOlder = false
   package var acceptJournalLoss = false
+  /// Whether the mount point is write-protected below the mount, see `MountPointGuard`.
+  package var isGuarded = true
   /// Seconds without use after which the vault locks itself; nil for never.
   package var lockAfter: UInt64? = 900
   /// Options given by -o, one each.
@@ -32,7 +34,8 @@ extension MountSettings {
         "vault": vault, "mountpoint": mountPoint, "read-only": readOnly ? "yes" : "no",
         "allow-other": allowOther ? "yes" : "no", "accept-older": acceptOlder ? "yes" : "no",
         "accept-journal-loss": acceptJournalLoss ? "yes" : "no",
-        "options": extra.joined(separator: "\n"), "password": String(passwordCount),
+        "guard": isGuarded ? "yes" : "no", "options": extra.joined(separator: "\n"),
+        "password": String(passwordCount),
       ])
     message["lock-after"] = lockAfter.map { String($0) }
     return message
@@ -47,6 +50,7 @@ extension MountSettings {
     allowOther = message["allow-other"] == "yes"
     acceptOlder = message["accept-older"] == "yes"
     acceptJournalLoss = message["accept-journal-loss"] == "yes"
+    isGuarded = message["guard"] != "no"
     lockAfter = message["lock-after"].flatMap { UInt32($0) }.map { UInt64($0) }
     extra = (message["options"] ?? "").parts(between: "\n")
   }

@@ -9,6 +9,9 @@
 
 int coffre_open(int directory, const char *path, int flags, unsigned mode);
 int coffre_fallocate(int fd, int mode, off_t offset, off_t length);
+/* The flag that `chattr +i` sets, which holds for root as well. */
+int coffre_is_immutable(int fd);
+int coffre_set_immutable(int fd, int on);
 int coffre_memfd_secret(void);
 int coffre_accept4(int fd);
 int coffre_peer(int fd, int *pid, unsigned *uid, unsigned *gid);
