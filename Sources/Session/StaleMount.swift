@@ -17,7 +17,7 @@ extension MountTable {
       // Attributes may be cached; an open is always asked for.
       _ = try System.open(path, [.directory, .nonBlocking])
       return false
-    } catch { return error == .notConnected }
+    } catch { return error == .notConnected || error == .connectionAborted }
   }
 
   /// Takes a stale mount away; false if there is none or it can't be.
