@@ -57,6 +57,9 @@ extension System {
   /// can't be.
   package static func settle() throws(Errno) { _ = try check { Int(coffre_settle()) } }
 
+  /// Opens the system's log for lines that are written once nothing can be opened any more.
+  package static func openLog() { coffre_open_log() }
+
   /// Writes a line to the system's log, syslog(3); nobody is told if there is none.
   package static func log(_ line: String) { unsafe coffre_log(line) }
 

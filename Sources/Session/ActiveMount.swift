@@ -25,7 +25,9 @@ final class ActiveMount: Sendable {
   }
 
   /// Mounts; requests wait until `run`.
-  init(_ vault: OpenVault, _ settings: MountSettings) throws(Failure) {
+  init(
+    _ vault: OpenVault, _ settings: MountSettings, host: any MountHost = OwnKeeper()
+  ) throws(Failure) {
     self.vault = vault
     self.settings = settings
     folder = (try? System.status(at: settings.vault).identity) ?? ""
@@ -44,7 +46,7 @@ final class ActiveMount: Sendable {
       }
     }
     do throws(Failure) {
-      (session, notices) = try Self.mount(vault.volume, settings, options)
+      (session, notices) = try Self.mount(vault.volume, settings, options, host)
     } catch {
       // Nothing was written; what close can't say is told by the next mount.
       try? vault.close()
@@ -52,42 +54,17 @@ final class ActiveMount: Sendable {
     }
   }
 
-  /// Mounts where nothing is mounted: another process may be at it, so one at a time. Also answers
-  /// with what a person should know of the mount point.
+  /// Also answers with what a person should know of the mount point.
   private static func mount(
-    _ volume: Volume, _ settings: MountSettings, _ options: MountOptions
+    _ volume: Volume, _ settings: MountSettings, _ options: MountOptions, _ host: any MountHost
   ) throws(Failure) -> (MountSession, [String]) {
-    let path = settings.mountPoint
-    let isMade = try MadeMountPoint.make(path)
-    do throws(Failure) {
-      let lock = try MountPaths.claim(path)
-      defer { withExtendedLifetime(lock) {} }
-      return try mountGuarded(volume, settings, options)
-    } catch {
-      if isMade { MadeMountPoint.remove(path) }
-      throw error
-    }
-  }
-
-  private static func mountGuarded(
-    _ volume: Volume, _ settings: MountSettings, _ options: MountOptions
-  ) throws(Failure) -> (MountSession, [String]) {
-    let path = settings.mountPoint
-    let place: MountPointGuard
-    do throws(Errno) { place = try MountPointGuard(path) } catch {
-      throw Failure(.badMountPoint, "\(path): \(error.description.lowercased())")
-    }
+    let kept = try host.mount(
+      at: settings.mountPoint, options: options.text, isGuarded: settings.isGuarded)
     do throws(MountError) {
-      let session = try MountSession(volume: volume, mountPoint: path, options: options)
-      guard settings.isGuarded else {
-        place.restore()
-        return (session, [])
-      }
-      return (session, place.protect())
-    } catch {
-      place.restore()
-      throw Failure(error, mountPoint: path)
-    }
+      let session = try MountSession(
+        volume: volume, mounted: kept.mounted, options: options, keeper: host)
+      return (session, kept.notices)
+    } catch { throw Failure(error, mountPoint: settings.mountPoint) }
   }
 
   /// Serves until the mount is gone, whoever takes it away; the vault is closed then. Throws if it

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "CConfine.h"
 #include "CProcess.h"
 
 int coffre_open(int directory, const char *path, int flags, unsigned mode);
