@@ -108,6 +108,10 @@ extension System {
     _ = coffre_forbid_dumps()
   }
 
+  /// From now on small pieces of memory, up to 8192 bytes, are wiped when they are given back, by
+  /// free(3), whoever has used them. Not where a sanitizer has its own.
+  package static func wipeFreedMemory() { coffre_wipe_freed_memory() }
+
   /// What `ps` and `top` show for this thread or, in the first one, for the process; at most 15
   /// bytes.
   package static func nameThread(_ name: String) { unsafe coffre_name_thread(name) }

@@ -8,6 +8,7 @@ enum Enclosure {
   /// Files: those of the vault, of the state and the run-time folder; and, to read, what is the
   /// system's. Before any thread is started, and before the vault is read.
   static func confineFiles(_ settings: MountSettings) {
+    System.wipeFreedMemory()
     System.openLog()
     AnchorFolder.make()
     let own = [settings.vault, AnchorFolder.path, try? RuntimeFolder.make(), "/dev/null"]

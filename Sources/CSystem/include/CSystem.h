@@ -21,6 +21,8 @@ int coffre_limit_core(void);
 int coffre_mlock(void *address, size_t length);
 /* MADV_DONTDUMP and MADV_WIPEONFORK; returns the number of advices the kernel took. */
 int coffre_advise_secret(void *address, size_t length);
+/* From now on small pieces are wiped when they are given back by free(3). */
+void coffre_wipe_freed_memory(void);
 void coffre_rwlock_init(pthread_rwlock_t *lock);
 void coffre_cond_init(pthread_cond_t *condition);
 void coffre_name_thread(const char *name);
