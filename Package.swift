@@ -94,7 +94,7 @@ let package = Package(
     tests(
       "TamperTests",
       ["Vault", "Volume", "Engine", "Disk", "Format", "Crypto", "POSIX", "Bytes"]),
-    tests("MountTests", ["POSIX", "Bytes"], excluding: ["Checks"]),
+    tests("MountTests", ["Vault", "Crypto", "POSIX", "Bytes"], excluding: ["Checks"]),
     tests("TidyTests", ["POSIX", "Bytes"]),
     fuzzing,
   ],

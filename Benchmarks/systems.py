@@ -115,7 +115,7 @@ class Coffre(System):
     def command(self):
         return [self.tools["coffre"], "mount", "--foreground", "--lock-after", "never",
                 "--allow-other",
-                "--password-file", self.tools["password"], self.store, self.mountpoint]
+                "-o", "noguard", "--password-file", self.tools["password"], self.store, self.mountpoint]
 
 
 class Gocryptfs(System):

@@ -93,6 +93,11 @@ static inline uint32_t coffre_fuse_opcode(const void *request, size_t size) {
   return size < sizeof(struct fuse_in_header) ? 0 : ((const struct fuse_in_header *)request)->opcode;
 }
 
+// The inode a request is for; of a name's, the directory's.
+static inline uint64_t coffre_fuse_inode(const void *request, size_t size) {
+  return size < sizeof(struct fuse_in_header) ? 0 : ((const struct fuse_in_header *)request)->nodeid;
+}
+
 // Whether set-uid and set-gid bits are to be cleared, as HANDLE_KILLPRIV_V2 makes the kernel say.
 static inline int coffre_fuse_kills_set_id(const void *request, size_t size) {
   const char *body = (const char *)request + sizeof(struct fuse_in_header);

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -20,6 +22,18 @@ int coffre_open(int directory, const char *path, int flags, unsigned mode) {
 
 int coffre_fallocate(int fd, int mode, off_t offset, off_t length) {
   return fallocate(fd, mode, offset, length);
+}
+
+int coffre_is_immutable(int fd) {
+  int flags = 0;
+  return ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_IMMUTABLE_FL) != 0;
+}
+
+int coffre_set_immutable(int fd, int on) {
+  int flags = 0;
+  if (ioctl(fd, FS_IOC_GETFLAGS, &flags) != 0) return -1;
+  flags = on ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
+  return ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
 int coffre_memfd_secret(void) {

@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <syslog.h>
 #include <termios.h>
+#include <time.h>
 #include <unistd.h>
 
 static int address(const char *path, struct sockaddr_un *name) {
@@ -98,4 +100,51 @@ long coffre_read_hidden(int tty, void *buffer, size_t limit) {
   pthread_sigmask(SIG_SETMASK, &old, NULL);
   errno = failure;
   return waiting == 1 ? done : -1;
+}
+
+/* MARK: packets with a descriptor */
+
+int coffre_packet_sockets(int descriptors[2]) {
+  return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, descriptors);
+}
+
+union control {
+  struct cmsghdr header;
+  char space[CMSG_SPACE(sizeof(int))];
+};
+
+long coffre_send_packet(int fd, const void *bytes, size_t count, int passed) {
+  struct iovec part = {(void *)bytes, count};
+  union control control;
+  struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+  if (passed >= 0) {
+    memset(&control, 0, sizeof control);
+    control.header.cmsg_level = SOL_SOCKET;
+    control.header.cmsg_type = SCM_RIGHTS;
+    control.header.cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(&control.header), &passed, sizeof(int));
+    message.msg_control = &control;
+    message.msg_controllen = sizeof control;
+  }
+  return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+long coffre_receive_packet(int fd, void *bytes, size_t limit, int *passed) {
+  struct iovec part = {bytes, limit};
+  union control control;
+  struct msghdr message = {
+      .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+  *passed = -1;
+  long count = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+  if (count < 0) return count;
+  struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+  if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+      header->cmsg_len == CMSG_LEN(sizeof(int)))
+    memcpy(passed, CMSG_DATA(header), sizeof(int));
+  return count;
+}
+
+void coffre_open_log(void) {
+  tzset();
+  openlog("coffre", LOG_PID | LOG_NDELAY, LOG_DAEMON);
 }

@@ -22,18 +22,21 @@ enum MountCommand {
   static func run(_ arguments: Arguments) throws(Failure) {
     let settings = try settings(arguments)
     let source = try PasswordSource(arguments)
-    let password = try source.read("Password for the vault", twice: false)
     if arguments.has("foreground") {
       System.nameThread("coffre")
+      // Started before there is any secret.
+      let keeper = try Launcher.startKeeper(mountPoint: settings.mountPoint)
+      let password = try source.read("Password for the vault", twice: false)
       try MountServer.serve(
-        settings, password: password, onDamage: { Output.warning("damage: \($0)") },
-        onLocked: Output.note,
+        settings, password: password, keeper: keeper,
+        onDamage: { Output.warning("damage: \($0)") }, onLocked: Output.note,
         onReady: { notices in
           notices.forEach(Output.warning)
           Output.note("mounted; Ctrl-C locks the vault")
           return true
         })
     } else {
+      let password = try source.read("Password for the vault", twice: false)
       try Launcher.launch(settings, password: password).forEach(Output.warning)
     }
   }

@@ -17,6 +17,7 @@ package enum Tool {
     }
     switch words.first {
     case Launcher.superviseVerb where words.count == 2: Supervisor.run(mountPoint: words[1])
+    case Launcher.keepVerb where words.count == 2: Keeper.run(mountPoint: words[1])
     case Launcher.daemonVerb where words.count == 1: Daemon.run()
     default: break
     }

@@ -44,7 +44,8 @@ package struct Verb: Sendable {
       Option("accept-older", "take an older or forked state of the vault as the true one"),
       Option("accept-journal-loss", "give up what a damaged journal can't tell, and go on"),
       Option(
-        "o", value: "OPTION,...", "options of mount(8) and fuse(8): ro, dev, suid, noexec, ..."),
+        "o", value: "OPTION,...",
+        "options of mount(8) and fuse(8): ro, dev, noexec, ...; and noguard"),
     ] + secret("", "the password"), run: MountCommand.run)
 
   private static let lock = Verb(

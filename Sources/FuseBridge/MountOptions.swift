@@ -26,7 +26,7 @@ package struct MountOptions: Sendable {
   package init() {}
 
   /// The text after `-o`, fuse(8).
-  var text: String {
+  package var text: String {
     var parts = [
       // Never the vault's path as source: everybody can read it in /proc/mounts.
       "fsname=coffre", "subtype=coffre",

@@ -92,7 +92,7 @@ extension MountSession {
       : progress.wait(patience: patience, until: isDone)
   }
 
-  func unmount(lazily: Bool) { Unmount.run(device, lazily: lazily) }
+  func unmount(lazily: Bool) { keeper.unmount(device, lazily: lazily) }
 
   /// Takes every byte of plaintext and every name from the kernel; dirty ones go to the volume
   /// first.
@@ -155,19 +155,9 @@ extension MountSession {
 
   /// Writes back pages and times, syncfs(2), then drops what came up meanwhile.
   ///
-  /// The root is opened for that moment only: a descriptor kept would make the mount busy. Where no
-  /// mount is seen, pages are written back all the same, by dropping them.
+  /// Where no mount is seen, pages are written back all the same, by dropping them.
   private func writeBack() {
-    for mount in MountTable.visibleMounts(of: device) {
-      let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK
-      let root = unsafe Glibc.open(mount.mountPoint, flags)
-      guard root >= 0 else { continue }
-      // Its answer may tell of a failure before, which a program has heard of (errseq_sample in
-      // lib/errseq.c); the failures since are counted where they happen.
-      _ = syncfs(root)
-      close(root)
-      break
-    }
+    keeper.synchronize(device)
     dropCaches()
   }
 
@@ -179,7 +169,7 @@ extension MountSession {
   private func cut() {
     guard wasCut.exchange(true, ordering: .relaxed) == false else { return }
     bridge.noteWriteBackFailure(.ioError)
-    _ = Step("coffre-cut") { [self] in Unmount.abort(device) }.wait(nanoseconds: 2_000_000_000)
+    _ = Step("coffre-cut") { [self] in keeper.abort(device) }.wait(nanoseconds: 2_000_000_000)
   }
 
   /// Whether `stop` has cut the connection because the lower filesystem did not answer.

@@ -14,6 +14,7 @@ package final class MountSession: @unchecked Sendable {
   let bridge: Bridge
   /// The filesystem's device, as `MountTable` names it.
   package let device: String
+  let keeper: any MountKeeper
   /// Valid until `finish`; only `init`, the workers and `finish` use it.
   private let session: OpaquePointer
   /// Workers that may sit in read(2), to be woken.
@@ -34,68 +35,65 @@ package final class MountSession: @unchecked Sendable {
   let stopping = Lock<Bool>(false)
 
   /// Makes the mount; requests wait until `run`.
-  package init(
+  package convenience init(
     volume: Volume, mountPoint: String, options: MountOptions = MountOptions()
+  ) throws(MountError) {
+    let mounted = try Mounting.mount(at: mountPoint, options: options.text)
+    try self.init(volume: volume, mounted: mounted, options: options, keeper: OwnKeeper())
+  }
+
+  /// Takes over what was mounted with the text of the same options; on failure it is unmounted.
+  package init(
+    volume: Volume, mounted: MountedDevice, options: MountOptions, keeper: any MountKeeper
   ) throws(MountError) {
     coffre_fuse_silence()
     coffre_fuse_install_wake_handler()
-    let mountPoint = try Self.checked(mountPoint)
     let bridge = Bridge(volume: volume, options: options)
     self.bridge = bridge
+    self.keeper = keeper
+    device = mounted.device
     progress = Progress { bridge.moves }
-    let session = unsafe try Self.makeSession(bridge, options)
-    unsafe self.session = session
-    errno = 0
-    guard unsafe fuse_session_mount(session, mountPoint) == 0 else {
-      let failure = Errno.current
-      unsafe Self.destroy(session, bridge)
-      throw .refused(failure.rawValue == 0 ? .notPermitted : failure)
+    do throws(MountError) {
+      unsafe session = try Self.makeSession(bridge, options, mounted)
+    } catch {
+      keeper.unmount(mounted.device, lazily: true)
+      throw error
     }
-    // Without its device the mount could not be taken away again.
-    guard let device = MountTable.own(at: mountPoint)?.device, unsafe Wire.install(session) else {
-      unsafe fuse_session_unmount(session)
-      unsafe Self.destroy(session, bridge)
-      throw .refused(.noSuchFile)
-    }
-    self.device = device
     unsafe bridge.kernel.open(session)
+  }
+
+  /// A session on a device that is mounted already, by the name libfuse takes for that. It gets a
+  /// number of its own, and closes it.
+  private static func makeSession(
+    _ bridge: Bridge, _ options: MountOptions, _ mounted: MountedDevice
+  ) throws(MountError) -> OpaquePointer {
+    let connection: Descriptor
+    do throws(Errno) { connection = try System.duplicate(mounted.number) } catch {
+      throw .refused(error)
+    }
+    var table = Operations.table()
+    // The session holds the bridge until `finish`.
+    let data = unsafe Unmanaged.passRetained(bridge).toOpaque()
+    let session: OpaquePointer
+    do throws(MountError) {
+      unsafe session = try Mounting.makeSession(options.text, &table, data)
+    } catch {
+      unsafe Unmanaged<Bridge>.fromOpaque(data).release()
+      throw error
+    }
+    guard unsafe fuse_session_mount(session, "/dev/fd/\(connection.detach())") == 0,
+      unsafe Wire.install(session)
+    else {
+      unsafe destroy(session, bridge)
+      throw .refused(.badDescriptor)
+    }
+    return unsafe session
   }
 
   /// The session and its hold on the bridge.
   private static func destroy(_ session: OpaquePointer, _ bridge: Bridge) {
     unsafe fuse_session_destroy(session)
     unsafe Unmanaged.passUnretained(bridge).release()
-  }
-
-  /// A directory, and its absolute path: a daemon changes to "/".
-  private static func checked(_ mountPoint: String) throws(MountError) -> String {
-    let device = unsafe Glibc.open("/dev/fuse", O_RDWR | O_CLOEXEC)
-    guard device >= 0 else { throw .noDevice(.current) }
-    close(device)
-    guard let path = unsafe realpath(mountPoint, nil) else { throw .badMountPoint(.current) }
-    defer { unsafe free(path) }
-    var status = stat()
-    guard unsafe stat(path, &status) == 0 else { throw .badMountPoint(.current) }
-    guard status.st_mode & S_IFMT == S_IFDIR else { throw .badMountPoint(.notDirectory) }
-    return unsafe String(cString: path)
-  }
-
-  private static func makeSession(
-    _ bridge: Bridge, _ options: MountOptions
-  ) throws(MountError) -> OpaquePointer {
-    var arguments = unsafe fuse_args()
-    defer { unsafe fuse_opt_free_args(&arguments) }
-    for word in ["coffre", "-o", options.text] {
-      unsafe fuse_opt_add_arg(&arguments, word)
-    }
-    var table = Operations.table()
-    // The session holds the bridge until `finish`.
-    let data = unsafe Unmanaged.passRetained(bridge).toOpaque()
-    guard let session = unsafe coffre_fuse_session_new(&arguments, &table, data) else {
-      unsafe Unmanaged<Bridge>.fromOpaque(data).release()
-      throw .badOptions
-    }
-    return unsafe session
   }
 
   /// Serves until the mount is gone; call it once. `onReady` is called on a worker as soon as the

@@ -34,9 +34,18 @@ final class Worker {
   private var reading = Buffer(count: 128 << 10)
   /// libfuse's own buffer, allocated at the first request: plaintext on its way from the kernel.
   private var request = unsafe fuse_buf()
+  /// Where libfuse has it.
+  var requestMemory: UnsafeMutableRawPointer? {
+    get { unsafe request.mem }
+    set { unsafe request.mem = newValue }
+  }
+  /// The inode that what is in the two buffers belongs to, and how much of each it has filled.
+  private var inode: UInt64 = 0
+  private var readCount = 0
+  private var requestCount = 0
 
   deinit {
-    guard let memory = unsafe request.mem else { return }
+    guard let memory = unsafe requestMemory else { return }
     unsafe explicit_bzero(memory, malloc_usable_size(memory))
     unsafe free(memory)
   }
@@ -44,7 +53,23 @@ final class Worker {
   /// The thread's buffer, at least that large, aligned to 4096.
   func buffer(_ count: Int) -> Buffer {
     if reading.count < count { reading = Buffer(count: (count + 0xffff) & ~0xffff) }
+    readCount = max(readCount, count)
     return reading
+  }
+
+  /// Wipes what the buffers have of another inode before a request for this one, which fills the
+  /// first `count` bytes of the request's.
+  func turn(to inode: UInt64, _ count: Int) {
+    if inode != self.inode {
+      reading.zero(0..<readCount)
+      if let memory = unsafe requestMemory, requestCount > count {
+        unsafe explicit_bzero(memory + count, requestCount - count)
+      }
+      self.inode = inode
+      readCount = 0
+      requestCount = 0
+    }
+    requestCount = max(requestCount, count)
   }
 
   /// Serves requests until the mount is gone, the session is told to exit, or `goesOn` says no.
@@ -59,6 +84,7 @@ final class Worker {
       let count = unsafe fuse_session_receive_buf(session, &request)
       if count == -EINTR || count == -EAGAIN { continue }
       guard count > 0 else { break }
+      unsafe turn(to: coffre_fuse_inode(request.mem, request.size), Int(count))
       unsafe clearsSetID = coffre_fuse_kills_set_id(request.mem, request.size) != 0
       let isInit = unsafe coffre_fuse_opcode(request.mem, request.size) == FUSE_INIT.rawValue
       if isInit { unsafe Wire.note(request, bridge) }

@@ -47,6 +47,8 @@ package struct FileStatus: Hashable, Sendable {
   /// In bytes.
   package let allocated: UInt64
 
+  /// The bits chmod(2) changes.
+  package var permissions: UInt32 { mode & 0o7777 }
   package var isRegular: Bool { mode & S_IFMT == S_IFREG }
   package var isDirectory: Bool { mode & S_IFMT == S_IFDIR }
   package var isLink: Bool { mode & S_IFMT == S_IFLNK }

@@ -5,6 +5,7 @@ extension Errno {
   package static let notConnected = Errno(rawValue: ENOTCONN)
   /// The other side has closed a connection.
   package static let reset = Errno(rawValue: ECONNRESET)
+  /// The server of a mount went while a request was under way.
   package static let aborted = Errno(rawValue: ECONNABORTED)
   /// Nobody listens at a socket any more.
   package static let refused = Errno(rawValue: ECONNREFUSED)

@@ -51,6 +51,34 @@ extension System {
     }
   }
 
+  /// Permission bits of what is open, fchmod(2).
+  package static func changeMode(
+    of file: borrowing Descriptor, to mode: UInt32
+  ) throws(Errno) {
+    let number = file.rawValue
+    _ = try check { Int(fchmod(number, mode)) }
+  }
+
+  /// Whether nobody may change it, root included: `chattr +i`.
+  package static func isImmutable(_ file: borrowing Descriptor) -> Bool {
+    coffre_is_immutable(file.rawValue) != 0
+  }
+
+  /// For root, where the filesystem has it: FS_IOC_SETFLAGS in ioctl_iflags(2).
+  package static func setImmutable(
+    _ file: borrowing Descriptor, _ isImmutable: Bool
+  ) throws(Errno) {
+    let number = file.rawValue
+    _ = try check { Int(coffre_set_immutable(number, isImmutable ? 1 : 0)) }
+  }
+
+  /// Whether nothing can be changed there, because the filesystem is mounted so.
+  package static func isReadOnly(_ file: borrowing Descriptor) -> Bool {
+    let number = file.rawValue
+    var status = statvfs()
+    return unsafe fstatvfs(number, &status) == 0 && status.f_flag & 1 /* ST_RDONLY */ != 0
+  }
+
   /// fstatvfs(3): total bytes, and bytes free for this user.
   package static func space(
     of directory: borrowing Descriptor

@@ -19,6 +19,16 @@ extension System {
     _ = try check { Int(unsafe unlink(path)) }
   }
 
+  /// Whether names may be made in a directory, access(2).
+  package static func mayChange(directory path: String) -> Bool {
+    unsafe access(path, W_OK | X_OK) == 0
+  }
+
+  /// Removes an empty directory, rmdir(2).
+  package static func removeDirectory(_ path: String) throws(Errno) {
+    _ = try check { Int(unsafe rmdir(path)) }
+  }
+
   /// stat(2) without following a last link.
   package static func linkStatus(at path: String) throws(Errno) -> FileStatus {
     var status = stat()

@@ -57,6 +57,9 @@ extension System {
   /// can't be.
   package static func settle() throws(Errno) { _ = try check { Int(coffre_settle()) } }
 
+  /// Opens the system's log for lines that are written once nothing can be opened any more.
+  package static func openLog() { coffre_open_log() }
+
   /// Writes a line to the system's log, syslog(3); nobody is told if there is none.
   package static func log(_ line: String, isError: Bool = true) {
     unsafe coffre_log(line, isError ? 1 : 0)
@@ -106,6 +109,10 @@ extension System {
     _ = coffre_limit_core()
     _ = coffre_forbid_dumps()
   }
+
+  /// From now on small pieces of memory, up to 8192 bytes, are wiped when they are given back, by
+  /// free(3), whoever has used them. Not where a sanitizer has its own.
+  package static func wipeFreedMemory() { coffre_wipe_freed_memory() }
 
   /// What `ps` and `top` show for this thread or, in the first one, for the process; at most 15
   /// bytes.

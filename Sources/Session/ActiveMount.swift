@@ -11,6 +11,8 @@ final class ActiveMount: Sendable {
   let settings: MountSettings
   let login: LoginWatch
   let desktop: DesktopNotifier
+  /// What a person should know of the mount point.
+  let notices: [String]
   private let since = Clock.realtime.seconds
   /// When it locks itself even while in use, by the clock that goes on while the machine sleeps.
   let end: UInt64?
@@ -29,7 +31,9 @@ final class ActiveMount: Sendable {
   }
 
   /// Mounts; requests wait until `run`.
-  init(_ vault: OpenVault, _ settings: MountSettings) throws(Failure) {
+  init(
+    _ vault: OpenVault, _ settings: MountSettings, host: any MountHost = OwnKeeper()
+  ) throws(Failure) {
     self.vault = vault
     self.settings = settings
     login = LoginWatch(settings.eventPolicy)
@@ -51,7 +55,7 @@ final class ActiveMount: Sendable {
       }
     }
     do throws(Failure) {
-      session = try Self.mount(vault.volume, settings.mountPoint, options)
+      (session, notices) = try Self.mount(vault.volume, settings, options, host)
     } catch {
       // Nothing was written; what close can't say is told by the next mount.
       try? vault.close()
@@ -59,15 +63,17 @@ final class ActiveMount: Sendable {
     }
   }
 
-  /// Mounts where nothing is mounted: another process may be at it, so one at a time.
+  /// Also answers with what a person should know of the mount point.
   private static func mount(
-    _ volume: Volume, _ mountPoint: String, _ options: MountOptions
-  ) throws(Failure) -> MountSession {
-    let lock = try MountPaths.claim(mountPoint)
-    defer { withExtendedLifetime(lock) {} }
+    _ volume: Volume, _ settings: MountSettings, _ options: MountOptions, _ host: any MountHost
+  ) throws(Failure) -> (MountSession, [String]) {
+    let kept = try host.mount(
+      at: settings.mountPoint, options: options.text, isGuarded: settings.isGuarded)
     do throws(MountError) {
-      return try MountSession(volume: volume, mountPoint: mountPoint, options: options)
-    } catch { throw Failure(error, mountPoint: mountPoint) }
+      let session = try MountSession(
+        volume: volume, mounted: kept.mounted, options: options, keeper: host)
+      return (session, kept.notices)
+    } catch { throw Failure(error, mountPoint: settings.mountPoint) }
   }
 
   /// Serves until the mount is gone, whoever takes it away; the vault is closed then. Throws if it

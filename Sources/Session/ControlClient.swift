@@ -119,6 +119,9 @@ package enum ControlClient {
     // Also after a failure: the vault is locked all the same, and its process about to go, unless
     // its disk holds it.
     if reply?["process"] != "stays" { connection.waitForEnd() }
+    // The process that would have unmounted may have been killed.
+    MountTable.detachStale(at: found.status.mountPoint)
+    MadeMountPoint.remove(found.status.mountPoint)
     try understand(reply)
   }
 

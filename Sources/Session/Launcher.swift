@@ -9,13 +9,21 @@ import POSIX
 ///          ├────────── settings and password, by a pipe ────────────┘ │
 ///          ◀───────────────── the verdict, by a pipe ─────────────────┘
 ///
+/// The supervisor also is the daemon's `Keeper`, by a socket between the two. A mount in the
+/// foreground has one of its own.
+///
 /// The daemon is a fresh program, not a fork: no thread, lock or secret of this one is in it.
 package enum Launcher {
   package static let superviseVerb = "__supervise"
   package static let daemonVerb = "__daemon"
+  package static let keepVerb = "__keep"
   /// The descriptors the other two processes find the pipes at.
   static let settingsDescriptor: Int32 = 3
   static let verdictDescriptor: Int32 = 4
+  /// Where the daemon finds the socket to its keeper.
+  static let hostDescriptor: Int32 = 5
+  /// And a keeper of its own the other end.
+  static let keeperDescriptor: Int32 = 3
 
   /// Returns when the mount can be used, with what a person should be told.
   package static func launch(
@@ -36,6 +44,17 @@ package enum Launcher {
       try request.send(password)
     } catch { throw Failure(error, doing: "starting the mount's process") }
     return try wait(for: verdict, settings)
+  }
+
+  /// Starts the process that mounts and unmounts for this one.
+  package static func startKeeper(mountPoint: String) throws(Failure) -> RemoteKeeper {
+    do throws(Errno) {
+      let sockets = try System.packetSockets()
+      _ = try spawn(
+        keepVerb, [mountPoint], [.null, .null, .null, .number(sockets.otherNumber)],
+        detached: true)
+      return RemoteKeeper(sockets.intoOne())
+    } catch { throw Failure(error, doing: "starting the process that mounts") }
   }
 
   private static func wait(

@@ -35,6 +35,11 @@ struct Message: Hashable, Sendable {
     }
   }
 
+  /// A line that came as one packet.
+  init?(packet: [UInt8]) {
+    self.init(line: packet.filter { $0 != UInt8(ascii: "\n") })
+  }
+
   private static func isPlain(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

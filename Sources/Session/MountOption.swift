@@ -6,6 +6,8 @@ import POSIX
 enum MountOption {
   /// For the kernel or libfuse.
   case passed
+  /// For Coffre itself.
+  case ours
   /// Says what is so anyway, or is for mount(8) and systemd alone.
   case idle
   /// Can't be had, and why.
@@ -39,6 +41,7 @@ enum MountOption {
     add(.passed, "noatime auto_unmount default_permissions")
     add(.passed, value: true, "fsname max_read")
     add(.passed, value: true, "context fscontext defcontext rootcontext")
+    add(.ours, "guard noguard")
     // A vault keeps no time of a reading, and times are never late.
     add(.idle, "atime diratime nodiratime relatime norelatime nostrictatime")
     add(.idle, "lazytime nolazytime defaults async silent loud")
@@ -60,6 +63,7 @@ extension MountSettings {
     for option in options {
       switch MountOption(option) {
       case .passed: pass(option)
+      case .ours: isGuarded = option == "guard"
       case .idle: break
       case .refused(let why): throw Failure(.usage, "the option \(option) can't be had", hint: why)
       case .unknown: throw Failure(.usage, "no option \(option) for -o")

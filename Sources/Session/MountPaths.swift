@@ -35,9 +35,13 @@ package enum MountPaths {
     }
   }
 
-  /// Takes away a dead mount of ours at a path; false if there is none.
+  /// Takes away a dead mount of ours at a path, with a mount point of our making; false if there is
+  /// none.
   package static func clearDead(_ path: String) -> Bool {
-    MountTable.detachStale(at: resolved(path))
+    let whole = resolved(path)
+    guard MountTable.detachStale(at: whole) else { return false }
+    MadeMountPoint.remove(whole)
+    return true
   }
 
   /// The mount point as an absolute path, after a dead mount of ours was taken away there.
@@ -47,17 +51,28 @@ package enum MountPaths {
     let whole: String
     do throws(Errno) { whole = try System.realPath(path) } catch {
       if error == .illegalSequence { throw .badPath(path) }
-      throw Failure(
-        .badMountPoint, "the mount point \(path): \(error.description.lowercased())",
-        hint: error == .noSuchFile ? "make it with `mkdir \(path)`" : nil)
+      guard error == .noSuchFile, canBeMade(path) else {
+        throw Failure(
+          .badMountPoint, "the mount point \(path): \(error.description.lowercased())",
+          hint: error == .noSuchFile ? "make it with `mkdir -p \(path)`" : nil)
+      }
+      whole = guess
     }
     if vault.containsPath(whole) || whole.containsPath(vault) {
       throw Failure(.nested, "the mount point and the vault are inside one another")
     }
     try checkNotMounted(whole, path)
-    try checkEmpty(whole, path)
+    if (try? System.linkStatus(at: whole)) != nil { try checkEmpty(whole, path) }
     waitForRelease(of: vault)
     return whole
+  }
+
+  /// Whether nothing is missing but the folder itself; a link that leads nowhere is something.
+  private static func canBeMade(_ path: String) -> Bool {
+    guard let folder = try? System.realPath(path.pathParts.folder),
+      (try? System.linkStatus(at: path.withoutLastSlashes)) == nil
+    else { return false }
+    return System.mayChange(directory: folder)
   }
 
   private static func checkNotMounted(_ whole: String, _ path: String) throws(Failure) {

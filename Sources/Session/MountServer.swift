@@ -11,17 +11,19 @@ package enum MountServer {
   /// `onDamage` hears of each stored piece that a program asked for and that can't be read, and
   /// `onLocked` at the end why the vault was locked; neither hears a name.
   ///
-  /// The signals are held before anything else, so that no thread ever has one of them unblocked.
+  /// The signals are held before anything else, so that no thread ever has one of them unblocked;
+  /// and no thread is there when the process gives up what it does not need, see `Enclosure`.
   package static func serve(
-    _ settings: MountSettings, password: consuming SecretBytes,
+    _ settings: MountSettings, password: consuming SecretBytes, keeper: RemoteKeeper,
     onDamage: @escaping @Sendable (String) -> Void = { System.log("damage: \($0)") },
     onLocked: (String) -> Void = { System.log($0, isError: false) },
     onReady: @escaping @Sendable ([String]) -> Bool
   ) throws(Failure) {
     System.holdSignals()
+    Enclosure.confineFiles(settings)
     let vault = try unlock(settings, password)
     vault.volume.unreadable.onDamage(onDamage)
-    let mount = try ActiveMount(vault, settings)
+    let mount = try ActiveMount(vault, settings, host: keeper)
     let server: ControlServer
     do throws(Failure) {
       server = try ControlServer(mount)
@@ -31,7 +33,10 @@ package enum MountServer {
       mount.discard()
       throw error
     }
-    let notices = vault.notices + Warnings.now + mount.login.problems
+    // Whatever needs a socket has it by now.
+    let notices =
+      vault.notices + mount.notices + Warnings.now + mount.login.problems
+      + Enclosure.refuseCalls()
     defer {
       server.close()
       onLocked("locked: \(mount.cause.sentence)")

@@ -9,6 +9,8 @@ package struct MountSettings: Hashable, Sendable {
   package var allowOther = false
   package var acceptOlder = false
   package var acceptJournalLoss = false
+  /// Whether the mount point is write-protected below the mount, see `MountPointGuard`.
+  package var isGuarded = true
   /// Seconds without use after which the vault locks itself; nil for never.
   package var lockAfter: UInt64? = 900
   /// Before sleep, too, where that does not lock it anyway.
@@ -43,7 +45,7 @@ extension MountSettings {
         "vault": vault, "mountpoint": mountPoint, "read-only": readOnly ? "yes" : "no",
         "allow-other": allowOther ? "yes" : "no", "accept-older": acceptOlder ? "yes" : "no",
         "accept-journal-loss": acceptJournalLoss ? "yes" : "no",
-        "lock-on-suspend": lockOnSuspend ? "yes" : "no",
+        "lock-on-suspend": lockOnSuspend ? "yes" : "no", "guard": isGuarded ? "yes" : "no",
         "options": extra.joined(separator: "\n"), "password": String(passwordCount),
       ])
     message["lock-after"] = lockAfter.map { String($0) }
@@ -63,6 +65,7 @@ extension MountSettings {
     acceptOlder = message["accept-older"] == "yes"
     acceptJournalLoss = message["accept-journal-loss"] == "yes"
     lockOnSuspend = message["lock-on-suspend"] == "yes"
+    isGuarded = message["guard"] != "no"
     lockAfter = message["lock-after"].flatMap { UInt32($0) }.map { UInt64($0) }
     lockAtMost = message["lock-at-most"].flatMap { UInt32($0) }.map { UInt64($0) }
     self.protection = protection

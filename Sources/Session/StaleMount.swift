@@ -19,7 +19,7 @@ extension MountTable {
         // Attributes may be cached; an open is always asked for.
         _ = try System.open(path, [.directory, .nonBlocking])
       } catch {
-        let isGone = error == .notConnected
+        let isGone = error == .notConnected || error == .aborted
         isDead.withLock { $0 = isGone }
       }
     }

@@ -2,8 +2,8 @@ import Crypto
 import FuseBridge
 import POSIX
 
-/// Watches the daemon, and clears its mount away if it leaves one, as when it is killed. Holds no
-/// secret: the pipe with the password passes by unread.
+/// Watches the daemon, mounts and unmounts for it, and clears its mount away if it leaves one, as
+/// when it is killed. Holds no secret: the pipe with the password passes by unread.
 package enum Supervisor {
   package static func run(mountPoint: String) -> Never {
     System.nameThread("coffre-watch")
@@ -16,13 +16,15 @@ package enum Supervisor {
     let verdict = Connection(Descriptor(owning: Launcher.verdictDescriptor))
     let end: ProcessEnd
     do throws(Errno) {
+      let sockets = try System.packetSockets()
       let daemon = try Launcher.spawn(
         Launcher.daemonVerb, [],
         [
           .null, .null, .null, .number(settings.rawValue),
-          .number(Launcher.verdictDescriptor),
+          .number(Launcher.verdictDescriptor), .number(sockets.otherNumber),
         ], detached: false)
       close(settings)
+      Keeper.serve(sockets.intoOne(), mountPoint: mountPoint)
       end = try System.wait(for: daemon)
     } catch {
       try? verdict.send(Message(Failure(error, doing: "starting the mount's process")))
@@ -47,7 +49,7 @@ package enum Daemon {
     try? System.changeDirectory("/")
     let verdict = Connection(Descriptor(owning: Launcher.verdictDescriptor))
     do throws(Failure) {
-      try serve(verdict)
+      try serve(verdict, RemoteKeeper(Descriptor(owning: Launcher.hostDescriptor)))
       System.exit(0)
     } catch {
       try? verdict.send(Message(error))
@@ -55,12 +57,14 @@ package enum Daemon {
     }
   }
 
-  private static func serve(_ verdict: Connection) throws(Failure) {
+  private static func serve(
+    _ verdict: Connection, _ keeper: RemoteKeeper
+  ) throws(Failure) {
     let request = Connection(Descriptor(owning: Launcher.settingsDescriptor))
     guard let message = request.receive(patience: 60_000), let settings = MountSettings(message),
       let password = request.receiveSecret(message.count("password"), patience: 60_000)
     else { throw Failure(.mountFailed, "the settings did not arrive") }
-    try MountServer.serve(settings, password: password) { notices in
+    try MountServer.serve(settings, password: password, keeper: keeper) { notices in
       do throws(Errno) {
         for text in notices { try verdict.send(Message("notice", ["text": text])) }
         try verdict.send(Message("ready"))

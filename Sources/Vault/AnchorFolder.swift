@@ -7,14 +7,18 @@ package enum AnchorFolder {
   /// Absolute; nil where there is no home.
   package static var path: String? { base().map { $0 + "/coffre" } }
 
+  /// Makes the folder, if it can be.
+  package static func make() {
+    guard let base = base() else { return }
+    makeAll(base)
+    try? System.makeDirectory(base + "/coffre", mode: 0o700)
+  }
+
   /// Opens the folder, made if need be; nil if that can't be: the vault works, an old copy of it
   /// goes unnoticed.
   static func open() -> PosixDisk? {
-    guard let base = base() else { return nil }
-    makeAll(base)
-    let path = base + "/coffre"
-    try? System.makeDirectory(path, mode: 0o700)
-    guard let status = try? System.linkStatus(at: path), status.isDirectory,
+    make()
+    guard let path, let status = try? System.linkStatus(at: path), status.isDirectory,
       status.user == System.userNumber
     else { return nil }
     return try? PosixDisk(path: path)

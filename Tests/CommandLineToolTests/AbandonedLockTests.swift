@@ -24,6 +24,7 @@ struct AbandonedLockTests {
       try LocalMount.makeVolume(on: disk), isReadOnly: false, lock: VaultLock(nil))
     var settings = MountSettings(vault: scratch.path, mountPoint: scratch.path("mount"))
     settings.patience = 1
+    settings.isGuarded = false
     let mount = try ActiveMount(vault, settings)
     let isReady = Monitor(false)
     try Thread.start("test-mount") { try? mount.run { isReady.withLock { $0 = true } } }

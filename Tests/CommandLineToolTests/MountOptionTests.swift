@@ -23,6 +23,13 @@ import Testing
     #expect(settings.extra == ["noexec", "noatime", "dev", "fsname=letters"])
   }
 
+  @Test func theGuardIsNotForTheKernel() throws {
+    #expect(try take().isGuarded && take("noguard", "guard").isGuarded)
+    let settings = try take("noguard")
+    #expect(!settings.isGuarded && settings.extra == [])
+    #expect(MountSettings(settings.message(passwordCount: 1)) == settings)
+  }
+
   @Test func theLastOfTwoCounts() throws {
     #expect(try !take("ro", "rw").readOnly)
     #expect(try take("rw", "ro").readOnly)

@@ -1,3 +1,4 @@
+import Glibc
 import POSIX
 import TestKit
 import Testing
@@ -21,7 +22,13 @@ import Testing
     let vault = scratch.path("vault")
     #expect(code(scratch.path("mount"), vault) == nil)
     #expect(code(scratch.path("mount/"), vault) == nil)
-    #expect(code(scratch.path("absent"), vault) == .badMountPoint)
+    #expect(code(scratch.path("absent"), vault) == nil)
+    #expect(code(scratch.path("absent/"), vault) == nil)
+    #expect(code(scratch.path("absent/deeper"), vault) == .badMountPoint)
+    #expect(code(scratch.path("absent/.."), vault) == .badMountPoint)
+    #expect(unsafe symlink("nowhere", scratch.path("link")) == 0)
+    #expect(code(scratch.path("link"), vault) == .badMountPoint)
+    #expect(code(scratch.path("vault/absent"), vault) == .nested)
     #expect(code(scratch.path("full/file"), vault) == .badMountPoint)
     #expect(code(scratch.path("full"), vault) == .badMountPoint)
     #expect(code(vault, vault) == .nested)

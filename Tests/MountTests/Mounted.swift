@@ -81,6 +81,8 @@ final class Mounted {
 
   deinit {
     _ = try? sh("\(tool) lock --force '\(vault)' || fusermount3 -u -z '\(mount)'", in: "/")
+    // A guarded mount point of root's can't even be removed.
+    if Command.isRoot { _ = try? sh("chattr -R -f -i '\(scratch)'", in: "/") }
     if lower != nil { _ = try? sh("umount lower || umount -l lower", in: scratch) }
     try? FileManager.default.removeItem(atPath: scratch)
   }

@@ -33,3 +33,9 @@ int coffre_poll(int fd, int milliseconds);
 long coffre_read_hidden(int tty, void *buffer, size_t limit);
 /* A line for the system's log, syslog(3): an error, or what is only to be known. */
 void coffre_log(const char *text, int is_error);
+/* Two ends of a socket for packets; each may carry one descriptor, -1 for none. -1 and errno; 0 bytes at the end. */
+int coffre_packet_sockets(int descriptors[2]);
+long coffre_send_packet(int fd, const void *bytes, size_t count, int passed);
+long coffre_receive_packet(int fd, void *bytes, size_t limit, int *passed);
+/* Opens the system's log, and reads the time zone, while both can be had. */
+void coffre_open_log(void);

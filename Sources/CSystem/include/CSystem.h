@@ -6,10 +6,14 @@
 #include <sys/types.h>
 
 #include "CBus.h"
+#include "CConfine.h"
 #include "CProcess.h"
 
 int coffre_open(int directory, const char *path, int flags, unsigned mode);
 int coffre_fallocate(int fd, int mode, off_t offset, off_t length);
+/* The flag that `chattr +i` sets, which holds for root as well. */
+int coffre_is_immutable(int fd);
+int coffre_set_immutable(int fd, int on);
 int coffre_memfd_secret(void);
 int coffre_accept4(int fd);
 int coffre_peer(int fd, int *pid, unsigned *uid, unsigned *gid);
@@ -18,6 +22,8 @@ int coffre_limit_core(void);
 int coffre_mlock(void *address, size_t length);
 /* MADV_DONTDUMP and MADV_WIPEONFORK; returns the number of advices the kernel took. */
 int coffre_advise_secret(void *address, size_t length);
+/* From now on small pieces are wiped when they are given back by free(3). */
+void coffre_wipe_freed_memory(void);
 void coffre_rwlock_init(pthread_rwlock_t *lock);
 void coffre_cond_init(pthread_cond_t *condition);
 void coffre_name_thread(const char *name);

@@ -49,7 +49,7 @@ expect 6 passwd other $with --new-password-file password
 expect 8 init full $with
 expect 8 init vault $with
 test "$(ls full)" = file
-expect 9 mount vault none $with
+expect 9 mount vault none/deeper $with
 expect 9 mount vault password $with
 expect 9 mount vault full $with
 mkdir -p vault/inside

@@ -63,6 +63,35 @@ as nobody sh -euc '
 ' "$coffre" || fail "a busy mount is locked"
 if mounted; then fail "a busy mount is detached"; fi
 
+# The empty mount point takes nothing, and is mounted on all the same.
+refuses() {
+  if as nobody sh -c "echo secret > home/$1/saved" 2>/dev/null; then fail "a save ($2)"; fi
+  test "$(stat -c %a "home/$1")" = 555 || fail "mode $(stat -c %a "home/$1") ($2)"
+}
+refuses mount "after a lock"
+open
+daemon=$(as nobody "$coffre" status --json | sed -n 's/.*"process": \([0-9]*\).*/\1/p')
+as nobody kill -9 "$(sed -n 's/^PPid:\t//p' "/proc/$daemon/status")" "$daemon"
+umount -l home/mount
+refuses mount "after kill -9 of all there is"
+as nobody chmod u+w home/mount
+open -o noguard
+as nobody "$coffre" lock home/mount
+test "$(stat -c %a home/mount)" = 755 || fail "it is left as it was"
+as nobody sh -c 'echo free > home/mount/saved && rm home/mount/saved' || fail "nothing guards it"
+as nobody chmod u-w home/mount
+open -o noguard
+as nobody "$coffre" lock home/mount
+refuses mount "as it was"
+install -d -o daemon -m 777 home/foreign
+as nobody "$coffre" mount home/vault home/foreign --password-file home/password 2> errors ||
+  fail "a mount on what belongs to another"
+grep -q "can't be write-protected (it belongs to another user)" errors || fail "it is said"
+as nobody "$coffre" lock home/vault
+as nobody "$coffre" mount home/vault home/new --password-file home/password
+as nobody "$coffre" lock home/vault
+test ! -e home/new || fail "a mount point that was made goes with a lock"
+
 # After kill -9 of the daemon, and of the process that watches it as well: one command.
 for killed in daemon both; do
   open

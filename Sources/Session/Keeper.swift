@@ -1,0 +1,71 @@
+import FuseBridge
+import POSIX
+
+/// Mounts and unmounts for one process that has given that up, until it is gone; then clears its
+/// mount away, if it has left one. Holds no secret, and does nothing at any other place.
+///
+///     serving process ── mount, unmount, abort, synchronize ──▶ keeper
+///                     ◀── the device, or the end of a pipe ────
+package enum Keeper {
+  /// The process of a mount that is served in the foreground.
+  package static func run(mountPoint: String) -> Never {
+    System.nameThread("coffre-watch")
+    System.ignorePipeSignal()
+    System.holdSignals()
+    try? System.changeDirectory("/")
+    serve(Descriptor(owning: Launcher.keeperDescriptor), mountPoint: mountPoint)
+    MountTable.detachStale(at: mountPoint)
+    System.exit(0)
+  }
+
+  /// Returns when the other side is gone.
+  static func serve(_ socket: consuming Descriptor, mountPoint: String) {
+    var device: String?
+    while true {
+      guard let packet = try? System.receivePacket(socket), !packet.bytes.isEmpty else { return }
+      guard let request = Message(packet: packet.bytes) else { continue }
+      var waiting: Connection?
+      if let pipe = packet.intoDescriptor() { waiting = Connection(pipe) }
+      if let device {
+        // Each apart: a connection is cut because an unmount hangs.
+        let work = { @Sendable [waiting] in
+          perform(request, on: device)
+          // Its end tells that it is done.
+          withExtendedLifetime(waiting) {}
+        }
+        if (try? Thread.start("coffre-keep", work)) == nil { work() }
+      } else if request.verb == "mount" {
+        device = mount(request, at: mountPoint, socket)
+      }
+    }
+  }
+
+  private static func perform(_ request: Message, on device: String) {
+    switch request.verb {
+    case "unmount": OwnKeeper().unmount(device, lazily: request["lazily"] == "yes")
+    case "abort": OwnKeeper().abort(device)
+    case "synchronize": OwnKeeper().synchronize(device)
+    default: break
+    }
+  }
+
+  /// Nil if it did not come about.
+  private static func mount(
+    _ request: Message, at mountPoint: String, _ socket: borrowing Descriptor
+  ) -> String? {
+    let kept: KeptMount
+    do throws(Failure) {
+      kept = try OwnKeeper().mount(
+        at: mountPoint, options: request["options"] ?? "", isGuarded: request["guard"] == "yes")
+    } catch {
+      try? System.sendPacket(socket, Message(error).line)
+      return nil
+    }
+    let answer = Message(
+      "mounted",
+      ["device": kept.mounted.device, "notices": kept.notices.joined(separator: "\n")])
+    // Whoever is gone by now leaves a dead mount, which is cleared away at the end.
+    try? System.sendPacket(socket, answer.line, with: kept.mounted.number)
+    return kept.mounted.device
+  }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import Testing
+
+/// The process that serves a vault has given up what it does not need, and locks all the same.
+@Suite(.serialized, .enabled(if: Command.canMount, "no /dev/fuse, fusermount3 or built command"))
+struct ConfinementMountTests {
+  /// Every thread, as the kernel tells of it; so does the root of a mount in the foreground.
+  @Test func eachThreadIsConfined() throws {
+    let vault = try Mounted(mounting: false)
+    let outcome = try vault.sh(
+      """
+      confined() {
+        for task in /proc/$1/task/*; do
+          grep -q '^NoNewPrivs:\t1$' $task/status || { echo "no $task"; exit 1; }
+          grep -q '^Seccomp:\t2$' $task/status || { echo "no filter $task"; exit 1; }
+        done
+      }
+      "$COFFRE" mount vault mount --password-file password
+      daemon=$("$COFFRE" status --json | sed -n 's/.*"process": \\([0-9]*\\).*/\\1/p')
+      watcher=$(sed -n 's/^PPid:\t//p' /proc/$daemon/status)
+      confined $daemon
+      seq 10000 > mount/file
+      # It needs the other one to mount and unmount, which has no keys.
+      grep -q '^Seccomp:\t0$' /proc/$watcher/status
+      "$COFFRE" lock vault
+      if mountpoint -q mount; then echo mounted; exit 1; fi
+
+      "$COFFRE" mount vault mount --password-file password --foreground 2> told &
+      while ! mountpoint -q mount || ! grep -q mounted told; do sleep 0.05; done
+      confined $!
+      test "$(tail -n 1 mount/file)" = 10000
+      kill -9 $!
+      # Its keeper clears the mount away.
+      while mountpoint -q mount; do sleep 0.05; done
+      "$COFFRE" mount vault mount --password-file password --foreground 2> told &
+      while ! mountpoint -q mount || ! grep -q mounted told; do sleep 0.05; done
+      kill $!
+      wait $!
+      if mountpoint -q mount; then echo mounted; exit 1; fi
+      """, in: vault.scratch)
+    #expect(outcome.status == 0, "\(outcome.output)")
+  }
+
+  /// Whoever unmounts was killed: the keys go all the same, and the command does the rest.
+  @Test func aLockWithoutTheKeeperLosesNothing() throws {
+    let vault = try Mounted()
+    let daemon = try vault.daemon()
+    let outcome = try vault.sh(
+      """
+      kill -9 $(sed -n 's/^PPid:\t//p' /proc/\(daemon)/status)
+      seq 20000 > mount/file
+      "$COFFRE" lock vault
+      if mountpoint -q mount; then echo mounted; exit 1; fi
+      # It may still be waiting for whoever inherited it.
+      if grep '^State:\t[^Z]' /proc/\(daemon)/status; then echo 'it is there'; exit 1; fi
+      "$COFFRE" mount vault mount --password-file password
+      test "$(tail -n 1 mount/file)" = 20000
+      """, in: vault.scratch)
+    #expect(outcome.status == 0, "\(outcome.output)")
+  }
+
+  /// From `mount` to `lock`, all processes: no socket of a network, and the calls that confine.
+  @Test(.enabled(if: Command.has("strace"), "no strace"))
+  func noNetworkIsEverAskedFor() throws {
+    let vault = try Mounted(mounting: false)
+    let outcome = try vault.sh(
+      """
+      strace -f -q -o trace -e trace=network,seccomp,landlock_restrict_self \
+        "$COFFRE" mount vault mount --password-file password &
+      # It follows the mount's processes to their end.
+      while ! mountpoint -q mount; do sleep 0.1; done
+      seq 1000 > mount/file
+      "$COFFRE" status > /dev/null
+      "$COFFRE" lock vault
+      wait $!
+      grep -E 'AF_(INET|INET6|NETLINK|PACKET|VSOCK|BLUETOOTH)' trace && exit 1
+      grep -oE 'socket(pair)?\\(AF_[A-Z]+' trace | sort | uniq -c
+      grep -q 'seccomp(SECCOMP_SET_MODE_FILTER.* = 0$' trace
+      grep -q 'accept4(.* = [0-9]' trace
+      """, in: vault.scratch)
+    #expect(outcome.status == 0, "\(outcome.output)")
+    #expect(outcome.output.contains("AF_UNIX"), "the trace has seen something")
+  }
+
+  /// Nothing but these, none of which speaks to a network.
+  @Test(.enabled(if: Command.has("readelf"), "no readelf"))
+  func noNetworkLibraryIsLinked() throws {
+    let vault = try Mounted(mounting: false)
+    let outcome = try vault.sh("readelf -d \"$COFFRE\" | grep NEEDED", in: vault.scratch)
+    let names = outcome.output.matches(of: /\[(.*?)\.so/).map { String($0.1) }
+    let known: Set = [
+      "libfuse3", "libcrypto", "libargon2", "libc", "libm", "libstdc++", "libgcc_s",
+      "ld-linux-x86-64", "ld-linux-aarch64", "libpthread", "libdl", "librt", "libutil",
+    ]
+    #expect(names.contains("libcrypto") && Set(names).isSubset(of: known), "\(names)")
+  }
+}
