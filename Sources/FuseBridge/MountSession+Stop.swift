@@ -57,13 +57,7 @@ extension MountSession {
     seal()
     // A device number is ours only as long as the filesystem is there.
     if bridge.kernel.isConnected || isCut {
-      _ = wait(
-        for: Step("coffre-unmount") { [self] in
-          unmount(lazily: true)
-          guard bridge.kernel.isConnected || isCut else { return }
-          let isLeft = !MountTable.visibleMounts(of: device).isEmpty
-          wasLeft.store(isLeft, ordering: .relaxed)
-        })
+      _ = wait(for: Step("coffre-unmount") { [self] in unmount(lazily: true) })
     }
     endWorkers()
     return true
@@ -75,9 +69,6 @@ extension MountSession {
   private static let hurriedTime: UInt64 = 1_500_000_000
 
   private var patience: UInt64 { UInt64(bridge.options.patience * 1e9) }
-
-  /// Whether `stop` could not take a mount away: it is dead, and still there.
-  package var isLeft: Bool { wasLeft.load(ordering: .relaxed) }
 
   /// Why not everything that programs had written could be kept, by the last `stop`.
   package var writeBackFailure: Errno? { bridge.writeBackFailure.withLock { $0 } }

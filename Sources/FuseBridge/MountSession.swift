@@ -24,8 +24,6 @@ package final class MountSession: @unchecked Sendable {
   private let isFinished = Atomic<Bool>(false)
   /// See `isCut`.
   let wasCut = Atomic<Bool>(false)
-  /// See `isLeft`.
-  let wasLeft = Atomic<Bool>(false)
   private let wasStuck = Atomic<Bool>(false)
   /// Held while the session is let go of, or its device is taken from it.
   private let ownership = Lock<Void>(())

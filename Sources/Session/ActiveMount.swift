@@ -155,13 +155,8 @@ final class ActiveMount: Sendable {
         .systemError, "the vault's disk did not answer; what was not yet written there is lost")
     }
     let closing = ending.withLock { $0.failure?.errno }
-    if let errno = session.writeBackFailure ?? closing {
-      return Failure(errno, doing: "the last changes could not all be written")
-    }
-    guard session.isLeft else { return nil }
-    return Failure(
-      .busy, "the vault is locked, but its mount could not be taken away",
-      hint: "take it away with `fusermount3 -u -z`, or with `umount -l` as root")
+    guard let errno = session.writeBackFailure ?? closing else { return nil }
+    return Failure(errno, doing: "the last changes could not all be written")
   }
 
   /// Nanoseconds since a program last asked for something.

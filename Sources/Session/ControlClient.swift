@@ -120,9 +120,14 @@ package enum ControlClient {
     // its disk holds it.
     if reply?["process"] != "stays" { connection.waitForEnd() }
     // The process that would have unmounted may have been killed.
-    MountTable.detachStale(at: found.status.mountPoint)
-    MadeMountPoint.remove(found.status.mountPoint)
+    let mountPoint = found.status.mountPoint
+    let isLeft = !MountTable.detachStale(at: mountPoint) && MountTable.isStale(at: mountPoint)
+    MadeMountPoint.remove(mountPoint)
     try understand(reply)
+    guard isLeft else { return }
+    throw Failure(
+      .busy, "the vault is locked, but its mount could not be taken away",
+      hint: "take it away with `fusermount3 -u -z`, or with `umount -l` as root")
   }
 
   /// Nil if the mount is gone, and nothing but that: whoever can't be reached may be there.
