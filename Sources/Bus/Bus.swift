@@ -39,6 +39,15 @@ package struct Bus: ~Copyable, @unchecked Sendable {
     unsafe bus = made
   }
 
+  /// The same over a socket that another process has connected.
+  package init(adopting connection: consuming Descriptor) throws(Errno) {
+    guard BusLibrary.isLoaded else { throw .notImplemented }
+    var made: OpaquePointer?
+    try Self.check(unsafe coffre_bus_adopt(connection.detach(), &made))
+    guard let made = unsafe made else { throw .noMemory }
+    unsafe bus = made
+  }
+
   deinit { unsafe coffre_bus_close(bus) }
 
   @discardableResult

@@ -1,5 +1,5 @@
 import CSystem
-import POSIX
+package import POSIX
 
 /// libsystemd, which speaks D-Bus. It is looked for at run time: nobody has to have it.
 package enum BusLibrary {
@@ -30,6 +30,16 @@ package enum BusAddress {
     if let address = System.environment("DBUS_SYSTEM_BUS_ADDRESS") { return local(address) }
     guard (try? System.linkStatus(at: systemSocket)) != nil else { return nil }
     return "unix:path=" + systemSocket
+  }
+
+  /// A connection to the bus of the machine that nothing was said over yet. EINVAL where the bus
+  /// does not listen at one plain path.
+  package static func connectToSystem() throws(Errno) -> Descriptor {
+    let start = "unix:path="
+    guard let address = system, address.utf8.starts(with: start.utf8) else { throw .invalid }
+    let path = String(decoding: address.utf8.dropFirst(start.utf8.count), as: UTF8.self)
+    guard isPlain(path) else { throw .invalid }
+    return try System.connect(to: path, patience: 1000)
   }
 
   /// The bus of this user's session; nil if there is none, or it is another user's. A variable that

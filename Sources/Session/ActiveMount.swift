@@ -1,3 +1,4 @@
+import Bus
 import Crypto
 import FuseBridge
 import POSIX
@@ -36,7 +37,13 @@ final class ActiveMount: Sendable {
   ) throws(Failure) {
     self.vault = vault
     self.settings = settings
-    login = LoginWatch(settings.eventPolicy)
+    login = LoginWatch(settings.eventPolicy) { address throws(Errno) in
+      do throws(Errno) { return try Bus(address: address) } catch {
+        // Once it is confined the process makes no socket.
+        guard error == .notPermitted || error == .accessDenied else { throw error }
+        return try Bus(adopting: try host.connectToBus())
+      }
+    }
     desktop = DesktopNotifier(mountPoint: settings.mountPoint)
     end = settings.lockAtMost.map { Clock.boottime + $0 * 1_000_000_000 }
     folder = (try? System.status(at: settings.vault).identity) ?? ""

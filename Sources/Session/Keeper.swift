@@ -1,7 +1,9 @@
+import Bus
 import FuseBridge
 import POSIX
 
-/// Mounts and unmounts for one process that has given that up, until it is gone; then clears its
+/// Mounts and unmounts, and connects to the bus, for one process that has given that up, until it
+/// is gone; then clears its
 /// mount away, if it has left one. Holds no secret, and does nothing at any other place.
 ///
 ///     serving process ── mount, unmount, abort, synchronize ──▶ keeper
@@ -26,7 +28,9 @@ package enum Keeper {
       guard let request = Message(packet: packet.bytes) else { continue }
       var waiting: Connection?
       if let pipe = packet.intoDescriptor() { waiting = Connection(pipe) }
-      if let device {
+      if request.verb == "bus" {
+        sendBus(over: socket)
+      } else if let device {
         // Each apart: a connection is cut because an unmount hangs.
         let work = { @Sendable [waiting] in
           perform(request, on: device)
@@ -38,6 +42,14 @@ package enum Keeper {
         device = mount(request, at: mountPoint, socket)
       }
     }
+  }
+
+  /// The process it works for makes no socket any more. To no other address than that of the bus.
+  private static func sendBus(over socket: borrowing Descriptor) {
+    do throws(Errno) {
+      let connection = try BusAddress.connectToSystem()
+      try System.sendPacket(socket, Message("bus").line, with: connection.rawValue)
+    } catch { try? System.sendPacket(socket, Message("bus").line) }
   }
 
   private static func perform(_ request: Message, on device: String) {

@@ -3,8 +3,8 @@ import POSIX
 
 /// Listens to logind on a thread of its own, and locks a mount when it has to be.
 ///
-/// The connection is made before the process is confined. Whenever it is lost it is tried to make
-/// another one, calmly; where that is forbidden by then, that is told, and all else goes on.
+/// Whenever the connection is lost it is tried to make another one, calmly; where that is refused,
+/// it is told, and all else goes on.
 final class LoginWatch: Sendable {
   private struct State {
     /// The first attempt is over, whether it went well or not.

@@ -1,5 +1,6 @@
+import Bus
 package import FuseBridge
-import POSIX
+package import POSIX
 
 /// A mount as its keeper made it, and what a person should know of the mount point.
 package struct KeptMount: Sendable {
@@ -13,9 +14,14 @@ package protocol MountHost: MountKeeper {
   func mount(
     at mountPoint: String, options: String, isGuarded: Bool
   ) throws(Failure) -> KeptMount
+
+  /// A new connection to the system's bus, for a process that makes no socket any more.
+  func connectToBus() throws(Errno) -> Descriptor
 }
 
 extension OwnKeeper: MountHost {
+  package func connectToBus() throws(Errno) -> Descriptor { try BusAddress.connectToSystem() }
+
   /// Another process may be at it, so one at a time.
   package func mount(
     at mountPoint: String, options: String, isGuarded: Bool

@@ -1,3 +1,4 @@
+import Bus
 package import Crypto
 import FuseBridge
 import POSIX
@@ -20,6 +21,8 @@ package enum MountServer {
     onReady: @escaping @Sendable ([String]) -> Bool
   ) throws(Failure) {
     System.holdSignals()
+    // Where the user keeps libraries, they can't be read later.
+    if BusAddress.system != nil || BusAddress.session != nil { _ = BusLibrary.load() }
     Enclosure.confineFiles(settings)
     let vault = try unlock(settings, password)
     vault.volume.unreadable.onDamage(onDamage)

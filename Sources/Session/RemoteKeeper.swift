@@ -28,6 +28,14 @@ package final class RemoteKeeper: MountHost {
     return KeptMount(mounted: mounted, notices: (answer["notices"] ?? "").parts(between: "\n"))
   }
 
+  /// By the one thread that looks for the bus: nobody else waits for an answer by then.
+  package func connectToBus() throws(Errno) -> Descriptor {
+    try System.sendPacket(socket, Message("bus").line)
+    let packet = try System.receivePacket(socket)
+    guard let connection = packet.intoDescriptor() else { throw .refused }
+    return connection
+  }
+
   package func unmount(_ device: String, lazily: Bool) {
     ask(Message("unmount", ["lazily": lazily ? "yes" : "no"]))
   }
