@@ -73,6 +73,12 @@ static inline uint32_t coffre_fuse_wanted(void) {
       | FUSE_CAP_EXPLICIT_INVAL_DATA);
 }
 
+// Whether the kernel takes ENOSYS for OPENDIR to mean that directories need no opening (Linux 5.1). It asks
+// no more, and keeps listings as it keeps pages.
+static inline int coffre_fuse_opens_directories(uint32_t capable) {
+  return (capable & (uint32_t)FUSE_CAP_NO_OPENDIR_SUPPORT) != 0;
+}
+
 static inline uint32_t coffre_fuse_refused(void) {
   return (uint32_t)(
       // Takes precedence over EXPLICIT_INVAL_DATA; see there.

@@ -28,6 +28,8 @@ final class Bridge: Sendable {
   let isNegotiating = Atomic<Bool>(false)
   /// Set while negotiating, where the kernel offers HANDLE_KILLPRIV_V2.
   let takesKillPriv = Atomic<Bool>(false)
+  /// Whether the kernel opens directories by itself once it is told so.
+  let leavesOpendir = Atomic<Bool>(false)
   /// The kernel has our answer to INIT, and it is not an error.
   let isAgreed = Atomic<Bool>(false)
 
@@ -47,6 +49,8 @@ final class Bridge: Sendable {
 
   /// INIT: the answer is sent by libfuse when this returns.
   func started(_ connection: inout fuse_conn_info) {
+    let leaves = coffre_fuse_opens_directories(connection.capable) != 0
+    leavesOpendir.store(leaves, ordering: .relaxed)
     Capabilities.negotiate(&connection, options)
   }
 

@@ -1,5 +1,6 @@
 internal import CFuse3
 internal import POSIX
+internal import Synchronization
 internal import Volume
 
 /// opendir(3), readdir(3), closedir(3).
@@ -9,9 +10,16 @@ internal import Volume
 /// volume, which may hold the directory's lock while it lists.
 extension Bridge {
   /// Nothing to open in the volume: the kernel's lookup keeps the directory alive, removed or not.
+  ///
+  /// The kernel is told so with the first answer, and asks no more: no round trips to open and
+  /// close, and a listing is kept until a name in it changes, or we have it dropped. Every change of
+  /// a name comes from the kernel itself.
   func opendir(_ reply: consuming Reply) {
     do throws(VolumeError) {
       try admit(.start)
+      guard !leavesOpendir.load(ordering: .relaxed) else {
+        return reply.error(.notImplemented)
+      }
       _ = reply.opened(Handle(isWritable: false))
     } catch {
       reply.error(error.errno)

@@ -3,20 +3,26 @@ import Vault
 
 /// The folder of the control sockets: nobody but its owner gets in.
 enum RuntimeFolder {
-  /// Where it may be: $XDG_RUNTIME_DIR/coffre, /run/user/UID/coffre, /tmp/coffre-UID, and in the
-  /// state folder, where nobody else can have been first.
+  /// Where it may be: /run/user/UID/coffre, /tmp/coffre-UID, and in the state folder, where nobody
+  /// else can have been first. Whoever sets XDG_RUNTIME_DIR to another folder of his own has
+  /// it there, and does not meet the mounts elsewhere.
   private static var candidates: [String] {
     let user = System.userNumber
-    var paths: [String] = []
-    if let base = System.environment("XDG_RUNTIME_DIR"), base.hasPrefix("/") {
-      paths.append(base + "/coffre")
-    }
-    let common = "/run/user/\(user)/coffre"
-    if !paths.contains(common) { paths.append(common) }
-    paths.append("/tmp/coffre-\(user)")
+    var paths = own(of: user).map { [$0] } ?? ["/run/user/\(user)/coffre", "/tmp/coffre-\(user)"]
     if let state = AnchorFolder.path { paths.append(state + "/run") }
     return paths
   }
+
+  private static func own(of user: UInt32) -> String? {
+    guard let base = System.environment("XDG_RUNTIME_DIR"), base.hasPrefix("/"),
+      base != "/run/user/\(user)", (try? System.status(at: base))?.user == user,
+      isShort(base + "/coffre")
+    else { return nil }
+    return base + "/coffre"
+  }
+
+  /// A socket's path has at most 107 bytes: `/`, 32 digits, a number, `.sock`.
+  private static func isShort(_ path: String) -> Bool { path.utf8.count < 64 }
 
   /// A folder of ours, private; in /tmp anybody could have put one in its place.
   private static func isOurs(_ path: String) -> Bool {
@@ -30,8 +36,7 @@ enum RuntimeFolder {
   static func make(oneOf candidates: [String]) throws(Failure) -> String {
     for path in candidates {
       try? System.makeDirectory(path, mode: 0o700)
-      // A socket's path has at most 107 bytes: `/`, 32 digits, a number, `.sock`.
-      if isOurs(path), path.utf8.count < 64 { return path }
+      if isOurs(path), isShort(path) { return path }
     }
     let taken = candidates.last { (try? System.linkStatus(at: $0)) != nil && !isOurs($0) }
     throw Failure(
