@@ -12,8 +12,8 @@ extension Bridge {
   /// Nothing to open in the volume: the kernel's lookup keeps the directory alive, removed or not.
   ///
   /// The kernel is told so with the first answer, and asks no more: no round trips to open and
-  /// close, and a listing is kept until a name in it changes, or we have it dropped. Every change of
-  /// a name comes from the kernel itself.
+  /// close, and a listing is kept until a name in it changes, or we have it dropped. Every change
+  /// of a name comes from the kernel itself.
   func opendir(_ reply: consuming Reply) {
     do throws(VolumeError) {
       try admit(.start)

@@ -16,8 +16,9 @@ extension MountTable {
     let isDead = Lock(false)
     let look = Step("coffre-look") {
       do throws(Errno) {
-        // Attributes may be cached; an open is always asked for.
-        _ = try System.open(path, [.directory, .nonBlocking])
+        // The kernel may answer for attributes, an open and a listing by itself; never for space.
+        let root = try System.open(path, [.directory, .nonBlocking])
+        _ = try System.space(of: root)
       } catch {
         let isGone = error == .notConnected || error == .aborted
         isDead.withLock { $0 = isGone }
