@@ -33,19 +33,24 @@ package struct Bus: ~Copyable, @unchecked Sendable {
   package init(address: String) throws(Errno) {
     guard BusAddress.local(address) != nil else { throw .invalid }
     guard BusLibrary.isLoaded else { throw .notImplemented }
-    var made: OpaquePointer?
-    try Self.check(unsafe coffre_bus_open(address, &made))
-    guard let made = unsafe made else { throw .noMemory }
-    unsafe bus = made
+    unsafe bus = try Self.make { unsafe coffre_bus_open(address, &$0) }
   }
 
   /// The same over a socket that another process has connected.
   package init(adopting connection: consuming Descriptor) throws(Errno) {
     guard BusLibrary.isLoaded else { throw .notImplemented }
+    let number = connection.detach()
+    unsafe bus = try Self.make { unsafe coffre_bus_adopt(number, &$0) }
+  }
+
+  @unsafe
+  private static func make(
+    _ open: (inout OpaquePointer?) -> Int32
+  ) throws(Errno) -> OpaquePointer {
     var made: OpaquePointer?
-    try Self.check(unsafe coffre_bus_adopt(connection.detach(), &made))
+    try check(unsafe open(&made))
     guard let made = unsafe made else { throw .noMemory }
-    unsafe bus = made
+    return unsafe made
   }
 
   deinit { unsafe coffre_bus_close(bus) }

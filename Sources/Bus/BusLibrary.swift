@@ -23,21 +23,22 @@ package enum BusLibrary {
 /// Where a bus listens. Coffre opens no network socket and runs no program, so of what an address
 /// may be, only sockets of this machine are taken.
 package enum BusAddress {
+  /// How an address begins that is a path.
+  private static let pathStart = "unix:path="
   private static let systemSocket = "/run/dbus/system_bus_socket"
 
   /// The bus of the machine; nil if there is none.
   package static var system: String? {
     if let address = System.environment("DBUS_SYSTEM_BUS_ADDRESS") { return local(address) }
     guard (try? System.linkStatus(at: systemSocket)) != nil else { return nil }
-    return "unix:path=" + systemSocket
+    return pathStart + systemSocket
   }
 
   /// A connection to the bus of the machine that nothing was said over yet. EINVAL where the bus
   /// does not listen at one plain path.
   package static func connectToSystem() throws(Errno) -> Descriptor {
-    let start = "unix:path="
-    guard let address = system, address.utf8.starts(with: start.utf8) else { throw .invalid }
-    let path = String(decoding: address.utf8.dropFirst(start.utf8.count), as: UTF8.self)
+    guard let address = system, address.utf8.starts(with: pathStart.utf8) else { throw .invalid }
+    let path = String(decoding: address.utf8.dropFirst(pathStart.utf8.count), as: UTF8.self)
     guard isPlain(path) else { throw .invalid }
     return try System.connect(to: path, patience: 1000)
   }
@@ -51,7 +52,7 @@ package enum BusAddress {
     } else if let folder = System.environment("XDG_RUNTIME_DIR") {
       let path = folder + "/bus"
       guard isPlain(path), (try? System.linkStatus(at: path)) != nil else { return nil }
-      address = "unix:path=" + path
+      address = pathStart + path
     } else {
       return nil
     }
@@ -83,9 +84,8 @@ package enum BusAddress {
   /// Whether a socket is a user's: the bus lets root in as well, who is not whom to tell. Whose an
   /// abstract one is, nobody can say but the bus there.
   static func belongs(_ address: String, to user: UInt32) -> Bool {
-    let start = "unix:path="
-    guard address.utf8.starts(with: start.utf8) else { return true }
-    let rest = address.utf8.dropFirst(start.utf8.count)
+    guard address.utf8.starts(with: pathStart.utf8) else { return true }
+    let rest = address.utf8.dropFirst(pathStart.utf8.count)
     let path = rest.prefix { $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: ";") }
     let status = try? System.status(at: String(decoding: path, as: UTF8.self))
     return status?.user == user

@@ -29,12 +29,22 @@ package enum KeyDerivation {
   package static func derive(
     _ label: KeyLabel, from master: borrowing SecretBytes, vault: [UInt8], context: RawSpan
   ) -> SecretBytes {
-    precondition(vault.count == 16 && context.byteCount == 32)
-    let info = Buffer(count: 48)
-    info.store(label.bytes, at: 0)
-    info.store(context, at: 16)
+    precondition(vault.count == 16)
+    let info = info(label, context)
     let salt = Buffer(vault)
     return hkdf(key: master, salt: salt.bytes, info: info.bytes, count: 32)
+  }
+
+  /// What HKDF's info says a key is for, and behind it what else goes into the same hash.
+  fileprivate static func info(_ label: KeyLabel, _ context: RawSpan, then rest: [UInt8] = [])
+    -> Buffer
+  {
+    precondition(context.byteCount == 32)
+    let info = Buffer(count: 48 + rest.count)
+    info.store(label.bytes, at: 0)
+    info.store(context, at: 16)
+    info.store(rest, at: 48)
+    return info
   }
 
   package static func hkdf(
@@ -105,11 +115,7 @@ package final class DerivationKey: Sendable {
 
   /// The same key as `KeyDerivation.derive`.
   package func derive(_ label: KeyLabel, context: RawSpan) -> SecretBytes {
-    precondition(context.byteCount == 32)
-    let info = Buffer(count: 49)
-    info.store(label.bytes, at: 0)
-    info.store(context, at: 16)
-    info.store(1 as UInt8, at: 48)
+    let info = KeyDerivation.info(label, context, then: [1])
     var key = SecretBytes(count: 32)
     var output = key.mutableBytes
     extracted.digest(info.bytes, into: &output)

@@ -11,7 +11,7 @@ final class ThreadContexts: @unchecked Sendable {
   let sealing = CipherContext()
   let opening = CipherContext()
   /// As many as there are keys in use at once: names, the journal's segment, keys of files.
-  private let hashes = (HashContext(), HashContext(), HashContext())
+  private let hashes = [HashContext(), HashContext(), HashContext()]
   private var nextHash = 0
   private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
@@ -98,24 +98,19 @@ final class ThreadContexts: @unchecked Sendable {
   }
 
   private func holds(_ key: UInt64) -> Bool {
-    sealing.holds(key) || opening.holds(key) || hashes.0.holds(key) || hashes.1.holds(key)
-      || hashes.2.holds(key)
+    sealing.holds(key) || opening.holds(key) || hashes.contains { $0.holds(key) }
   }
 
   private func wipeAll(_ key: UInt64?) {
     sealing.wipe(key)
     opening.wipe(key)
-    hashes.0.wipe(key)
-    hashes.1.wipe(key)
-    hashes.2.wipe(key)
+    for hash in hashes { hash.wipe(key) }
   }
 
   /// The context that holds a key, or the one whose turn it is to take it.
   func hash(for key: UInt64) -> HashContext {
-    if hashes.0.holds(key) { return hashes.0 }
-    if hashes.1.holds(key) { return hashes.1 }
-    if hashes.2.holds(key) { return hashes.2 }
-    nextHash = (nextHash + 1) % 3
-    return nextHash == 0 ? hashes.0 : nextHash == 1 ? hashes.1 : hashes.2
+    if let holder = hashes.first(where: { $0.holds(key) }) { return holder }
+    nextHash = (nextHash + 1) % hashes.count
+    return hashes[nextHash]
   }
 }

@@ -121,7 +121,8 @@ package enum ControlClient {
     if reply?["process"] != "stays" { connection.waitForEnd() }
     // The process that would have unmounted may have been killed.
     let mountPoint = found.status.mountPoint
-    let isLeft = !MountTable.detachStale(at: mountPoint) && MountTable.isStale(at: mountPoint)
+    MountTable.detachStale(at: mountPoint)
+    let isLeft = MountTable.isStale(at: mountPoint)
     MadeMountPoint.remove(mountPoint)
     try understand(reply)
     guard isLeft else { return }

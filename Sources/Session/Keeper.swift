@@ -11,13 +11,19 @@ import POSIX
 package enum Keeper {
   /// The process of a mount that is served in the foreground.
   package static func run(mountPoint: String) -> Never {
+    settle()
+    serve(Descriptor(owning: Launcher.keeperDescriptor), mountPoint: mountPoint)
+    MountTable.detachStale(at: mountPoint)
+    System.exit(0)
+  }
+
+  /// What a process does first that is to outlive the one it watches. A signal for the group is for
+  /// that one: it will end, and this after it.
+  static func settle() {
     System.nameThread("coffre-watch")
     System.ignorePipeSignal()
     System.holdSignals()
     try? System.changeDirectory("/")
-    serve(Descriptor(owning: Launcher.keeperDescriptor), mountPoint: mountPoint)
-    MountTable.detachStale(at: mountPoint)
-    System.exit(0)
   }
 
   /// Returns when the other side is gone.

@@ -6,12 +6,7 @@ import POSIX
 /// when it is killed. Holds no secret: the pipe with the password passes by unread.
 package enum Supervisor {
   package static func run(mountPoint: String) -> Never {
-    System.nameThread("coffre-watch")
-    System.ignorePipeSignal()
-    // The terminal is gone, and a signal for the group is for the daemon: it will end, and this
-    // after it.
-    System.holdSignals()
-    try? System.changeDirectory("/")
+    Keeper.settle()
     let settings = Descriptor(owning: Launcher.settingsDescriptor)
     let verdict = Connection(Descriptor(owning: Launcher.verdictDescriptor))
     let end: ProcessEnd

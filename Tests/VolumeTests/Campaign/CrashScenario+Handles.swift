@@ -1,5 +1,5 @@
-import Engine
 import Bytes
+import Engine
 import POSIX
 import TestKit
 
