@@ -180,7 +180,7 @@ package enum System {
   package static func status(of file: borrowing Descriptor) throws(Errno) -> FileStatus {
     let number = file.rawValue
     var status = stat()
-    guard unsafe fstat(number, &status) == 0 else { throw .current }
+    _ = try check { Int(unsafe fstat(number, &status)) }
     return FileStatus(status)
   }
 
@@ -190,14 +190,14 @@ package enum System {
   ) throws(Errno) -> FileStatus {
     let parent = directory.rawValue
     var status = stat()
-    guard unsafe fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { throw .current }
+    _ = try check { Int(unsafe fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW)) }
     return FileStatus(status)
   }
 
   /// stat(2), links followed.
   package static func status(at path: String) throws(Errno) -> FileStatus {
     var status = stat()
-    guard unsafe stat(path, &status) == 0 else { throw .current }
+    _ = try check { Int(unsafe fstatat(AT_FDCWD, path, &status, 0)) }
     return FileStatus(status)
   }
 }

@@ -85,7 +85,7 @@ extension System {
   ) throws(Errno) -> (total: UInt64, free: UInt64) {
     let number = directory.rawValue
     var status = statvfs()
-    guard unsafe fstatvfs(number, &status) == 0 else { throw .current }
+    _ = try check { Int(unsafe fstatvfs(number, &status)) }
     let unit = UInt64(status.f_frsize)
     return (bytes(UInt64(status.f_blocks), unit), bytes(UInt64(status.f_bavail), unit))
   }

@@ -32,7 +32,7 @@ extension System {
   /// stat(2) without following a last link.
   package static func linkStatus(at path: String) throws(Errno) -> FileStatus {
     var status = stat()
-    guard unsafe lstat(path, &status) == 0 else { throw .current }
+    _ = try check { Int(unsafe lstat(path, &status)) }
     return FileStatus(status)
   }
 
