@@ -101,8 +101,8 @@ static const int refused[] = {
     /* A way around this very filter: it opens sockets by itself. */
     425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */,
     /* Nothing of the machine. */
-    SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_reboot, SYS_acct,
-    SYS_settimeofday, SYS_clock_settime, SYS_sethostname, SYS_setdomainname, SYS_syslog, SYS_quotactl,
+    SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_kexec_load, SYS_kexec_file_load,
+    SYS_reboot, SYS_acct, SYS_settimeofday, SYS_clock_settime, SYS_adjtimex, SYS_clock_adjtime, SYS_sethostname, SYS_setdomainname, SYS_syslog, SYS_quotactl,
     SYS_add_key, SYS_request_key, SYS_keyctl,
 #ifdef SYS_ioperm
     SYS_ioperm, SYS_iopl,

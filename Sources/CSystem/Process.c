@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <syslog.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -124,8 +123,3 @@ int coffre_device_of(const char *path, unsigned *major, unsigned *minor) {
 }
 
 int coffre_forbid_dumps(void) { return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); }
-
-void coffre_log(const char *text, int is_error) {
-  openlog("coffre", LOG_PID | LOG_NDELAY, LOG_DAEMON);
-  syslog(is_error ? LOG_ERR : LOG_NOTICE, "%s", text);
-}

@@ -138,13 +138,28 @@ long coffre_receive_packet(int fd, void *bytes, size_t limit, int *passed) {
   long count = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
   if (count < 0) return count;
   struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-  if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-      header->cmsg_len == CMSG_LEN(sizeof(int)))
-    memcpy(passed, CMSG_DATA(header), sizeof(int));
+  if (header == NULL || header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) return count;
+  /* There is room for two: only one is ever wanted, and whoever sends more is none of ours. */
+  for (size_t end = CMSG_LEN(sizeof(int)); end <= header->cmsg_len; end += sizeof(int)) {
+    int descriptor;
+    memcpy(&descriptor, (char *)header + end - sizeof(int), sizeof(int));
+    if (*passed < 0) *passed = descriptor;
+    else close(descriptor);
+  }
   return count;
 }
 
-void coffre_open_log(void) {
+static void open_log(void) {
   tzset();
   openlog("coffre", LOG_PID | LOG_NDELAY, LOG_DAEMON);
+}
+
+void coffre_open_log(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, open_log);
+}
+
+void coffre_log(const char *text, int is_error) {
+  coffre_open_log();
+  syslog(is_error ? LOG_ERR : LOG_NOTICE, "%s", text);
 }

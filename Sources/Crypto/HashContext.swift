@@ -15,18 +15,24 @@ final class HashContext: @unchecked Sendable {
   /// Fetched once: a fetch takes locks and compares strings.
   @safe private final class Algorithm: @unchecked Sendable {
     let pointer: OpaquePointer
+    /// Whether a context starts again under the key it has. OpenSSL 3.0.0 to 3.0.2 say so and go on
+    /// with the message before, which makes wrong hashes (issue 17811).
+    let restarts: Bool
+
     init() {
       guard let hmac = unsafe EVP_MAC_fetch(nil, "HMAC", nil) else {
         preconditionFailure("OpenSSL has HMAC")
       }
       unsafe pointer = hmac
+      unsafe restarts = HashContext(hmac).hashesAlikeTwice()
     }
   }
 
-  init() {
-    guard let new = unsafe EVP_MAC_CTX_new(Self.hmac.pointer) else {
-      preconditionFailure("no memory")
-    }
+  convenience init() { unsafe self.init(Self.hmac.pointer) }
+
+  @unsafe
+  private init(_ hmac: OpaquePointer) {
+    guard let new = unsafe EVP_MAC_CTX_new(hmac) else { preconditionFailure("no memory") }
     unsafe context = new
     let name: StaticString = "digest"
     let digest: StaticString = "SHA256"
@@ -63,7 +69,7 @@ final class HashContext: @unchecked Sendable {
     _ output: UnsafeMutableRawBufferPointer
   ) {
     var good: Int32
-    if holds(new) {
+    if holds(new), Self.hmac.restarts {
       good = unsafe EVP_MAC_init(context, nil, 0, nil)
     } else {
       good = unsafe secret.bytes.withUnsafeBytes { bytes in
@@ -72,7 +78,17 @@ final class HashContext: @unchecked Sendable {
       }
       key.store(new, ordering: .releasing)
     }
-    if good == 1, message.count > 0 {
+    if good == 1 { good = unsafe hash(message, output) }
+    precondition(good == 1, "HMAC-SHA256 cannot fail")
+  }
+
+  /// Hashes a message from the context's start on; 1 if that went well.
+  @unsafe
+  private func hash(
+    _ message: UnsafeRawBufferPointer, _ output: UnsafeMutableRawBufferPointer
+  ) -> Int32 {
+    var good: Int32 = 1
+    if message.count > 0 {
       good = unsafe EVP_MAC_update(
         context, message.baseAddress?.assumingMemoryBound(to: UInt8.self), message.count)
     }
@@ -81,6 +97,21 @@ final class HashContext: @unchecked Sendable {
       good = unsafe EVP_MAC_final(
         context, output.baseAddress?.assumingMemoryBound(to: UInt8.self), &length, output.count)
     }
-    precondition(good == 1 && length == 32, "HMAC-SHA256 cannot fail")
+    return good == 1 && length == 32 ? 1 : 0
+  }
+
+  private func hashesAlikeTwice() -> Bool {
+    let message = [UInt8](repeating: 1, count: 32)
+    var hashes: [[UInt8]] = []
+    for key in [message, nil] {
+      var hash = [UInt8](repeating: 0, count: 32)
+      guard unsafe EVP_MAC_init(context, key, key?.count ?? 0, nil) == 1,
+        unsafe message.withUnsafeBytes({ message in
+          unsafe hash.withUnsafeMutableBytes { unsafe self.hash(message, $0) }
+        }) == 1
+      else { return false }
+      hashes.append(hash)
+    }
+    return hashes[0] == hashes[1]
   }
 }

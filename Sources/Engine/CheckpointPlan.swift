@@ -51,7 +51,7 @@ struct CheckpointPlan {
     try grow(id)
     let old: Reference
     do throws(EngineError) { old = try store.referenceForWriter(of: id) } catch {
-      guard isDropped, error.isUnreadable else { throw error }
+      guard isDropped, case .damaged = error else { throw error }
       // Below a table that is lost nothing can be given up, nor be found: it is left there.
       slots[id] = 0
       return
@@ -67,10 +67,7 @@ struct CheckpointPlan {
       slots[id] = slot
       try mark(slot, taken: true)
     }
-    if !old.isHole {
-      freed.append(old.slot)
-      try mark(old.slot, taken: false)
-    }
+    if !old.isHole { try release(old.slot) }
     if id.level < tops[Int(id.file.rawValue)].height {
       try stage(id.table)
       try place(id.table)
@@ -109,8 +106,26 @@ struct CheckpointPlan {
     return slot
   }
 
+  private mutating func release(_ slot: UInt32) throws(EngineError) {
+    let map = mapPage(of: slot)
+    do throws(EngineError) {
+      _ = try store.referenceForWriter(of: map)
+      try stage(map)
+    } catch {
+      // Where the map is lost, the slot stays taken.
+      guard case .damaged = error else { throw error }
+      return
+    }
+    freed.append(slot)
+    try mark(slot, taken: false)
+  }
+
+  private func mapPage(of slot: UInt32) -> PageID {
+    PageID(.metaMap, slot / UInt32(Layout.bitsPerPage))
+  }
+
   private mutating func mark(_ slot: UInt32, taken: Bool) throws(EngineError) {
-    let id = PageID(.metaMap, slot / UInt32(Layout.bitsPerPage))
+    let id = mapPage(of: slot)
     try stage(id)
     guard let map = staged[id] else { preconditionFailure("the map page was just staged") }
     let bit = slot % UInt32(Layout.bitsPerPage)

@@ -73,6 +73,9 @@ extension Engine {
     writeAnchor(&chain)
     finishRekeying(&chain)
     finish(plan, snapshot, wiped)
+    // Not before: whoever compares it takes the tree for that of this root.
+    let generation = root.generation
+    health.withLock { $0.generation = generation }
   }
 
   private func writePages(_ plan: inout CheckpointPlan) throws(EngineError) {
@@ -112,7 +115,6 @@ extension Engine {
     }
     chain.root = copy.record
     chain.rootTag = copy.tag
-    health.withLock { $0.generation = copy.record.generation }
   }
 
   /// Switches the journal and notes what the new root is to describe, with the writer held.

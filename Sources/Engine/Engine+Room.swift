@@ -19,7 +19,9 @@ extension Engine {
 
   /// Whether there is room for a change of so many pages, without making any.
   package func hasRoom(frees: Bool = false, pages: Int) -> Bool {
-    metaFree >= checkpointNeed(and: pages) + (frees ? 0 : Self.metaReserve)
+    // The need first: a checkpoint that ends meanwhile has taken its slots before it is less.
+    let need = checkpointNeed(and: pages) + (frees ? 0 : Self.metaReserve)
+    return metaFree >= need
   }
 
   /// Makes room in the metadata space for a change of so many pages, or refuses it. `frees`: the

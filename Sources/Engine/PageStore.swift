@@ -76,6 +76,16 @@ package final class PageStore: @unchecked Sendable {
     return try tree.withRead { () throws(EngineError) in try page(id) }
   }
 
+  /// For the one writer, to change it: one below a table that is lost is refused, since no root
+  /// could name the change.
+  func pageToChange(_ id: PageID) throws(EngineError) -> Page {
+    try tree.withRead { () throws(EngineError) in
+      if let page = dirty[id] { return page ?? Page.zero }
+      _ = try reference(of: id)
+      return try page(id)
+    }
+  }
+
   /// The same for where a page is stored.
   func referenceForWriter(of id: PageID) throws(EngineError) -> Reference {
     try tree.withRead { () throws(EngineError) in try reference(of: id) }

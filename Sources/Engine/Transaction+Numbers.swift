@@ -1,15 +1,30 @@
 import Bytes
 import Format
 
+/// How often the search for a number went past what could not be read. What is damaged is passed at
+/// once; on a disk that fails each try takes its time.
+private struct Passes {
+  private var failures = 0
+
+  mutating func add(_ error: EngineError) throws(EngineError) {
+    guard error.isUnreadable, failures < 8 else { throw error }
+    if case .disk = error { failures += 1 }
+  }
+}
+
 extension Transaction {
   /// A page number that is free, and its page, all zero. Numbers below a table that is lost are
   /// passed over.
   package func allocatePage() throws(EngineError) -> (number: UInt32, page: Draft) {
+    var passes = Passes()
     let number = try allocateBit(in: .pageMap, from: nextPage, limit: UInt64(UInt32.max)) {
       (number) throws(EngineError) in
-      let perTable = UInt64(Layout.referencesPerTable)
-      let isUsable = try hasPlace(PageID(.pages, UInt32(number)))
-      return isUsable ? nil : (number / perTable + 1) * perTable
+      do throws(EngineError) { try checkPlace(PageID(.pages, UInt32(number))) } catch {
+        try passes.add(error)
+        let perTable = UInt64(Layout.referencesPerTable)
+        return (number / perTable + 1) * perTable
+      }
+      return nil
     }
     nextPage = number + 1
     try count(SystemPage.usedPages, 1)
@@ -20,7 +35,11 @@ extension Transaction {
   /// Gives a page up. One below a table that is lost stays as it is, and taken in the map: no root
   /// could say that it is gone.
   package func freePage(_ number: UInt32) throws(EngineError) {
-    guard try hasPlace(PageID(.pages, number)) else { return }
+    do throws(EngineError) { try checkPlace(PageID(.pages, number)) } catch {
+      // What could only not be read now is tried again.
+      guard case .damaged = error else { throw error }
+      return
+    }
     try clearBit(in: .pageMap, UInt64(number))
     nextPage = min(nextPage, UInt64(number))
     try count(SystemPage.usedPages, -1)
@@ -30,14 +49,12 @@ extension Transaction {
   /// An inode number that is free. Its record still holds the generation of its last use; where
   /// that is lost, the number is passed over.
   package func allocateInode() throws(EngineError) -> UInt64 {
-    // On a disk that does not answer each try takes its time.
-    var passed = 0
+    var passes = Passes()
     let number = try allocateBit(in: .inodeMap, from: nextInode, limit: UInt64(UInt32.max) << 4) {
       (number) throws(EngineError) in
       let page = number / Layout.inodesPerPage
       do throws(EngineError) { _ = try read(PageID(.inodes, UInt32(page))) } catch {
-        guard error.isUnreadable, passed < 256 else { throw error }
-        passed += 1
+        try passes.add(error)
         return (page + 1) * Layout.inodesPerPage
       }
       return nil

@@ -77,7 +77,7 @@ package struct CommittedPages: PageReader {
 /// One change of the metadata, whole or not at all.
 ///
 /// It works on copies; `Engine.commit` writes one journal frame and then publishes them. Dropping a
-/// transaction undoes it, but for slots taken, which `cancel` gives back.
+/// transaction undoes it, but for slots taken, which whoever took them gives back.
 package final class Transaction: PageReader {
   private let store: PageStore
   private(set) var drafts: [PageID: Draft] = [:]
@@ -109,26 +109,18 @@ package final class Transaction: PageReader {
     if let draft = drafts[id] { return draft }
     // Two trees that share a page, which only a maker of pages can bring about.
     guard !dropped.contains(id) else { throw .damaged("page \(id.index) is in use twice") }
-    let draft = Draft(copying: try store.pageForWriter(id))
+    let draft = Draft(copying: try store.pageToChange(id))
     drafts[id] = draft
     return draft
   }
 
-  /// Whether a root can say where a page is, and that it is gone: what its table holds besides can
-  /// be read.
-  func hasPlace(_ id: PageID) throws(EngineError) -> Bool {
-    do throws(EngineError) {
-      _ = try store.referenceForWriter(of: id)
-      return true
-    } catch {
-      guard error.isUnreadable else { throw error }
-      return false
-    }
-  }
+  /// Throws unless a root can say where a page is, and that it is gone: what its table holds
+  /// besides can be read.
+  func checkPlace(_ id: PageID) throws(EngineError) { _ = try store.referenceForWriter(of: id) }
 
   /// A page that starts all zero.
   package func fresh(_ id: PageID) throws(EngineError) -> Draft {
-    _ = try store.referenceForWriter(of: id)
+    try checkPlace(id)
     dropped.remove(id)
     let draft = Draft()
     drafts[id] = draft

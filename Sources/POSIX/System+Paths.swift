@@ -53,7 +53,13 @@ extension System {
 
   /// A whole file such as those of /proc, which tell no size.
   package static func readFile(_ path: String, limit: Int) throws(Errno) -> [UInt8] {
-    let file = try open(path, .readOnly)
+    try readFile(try open(path, .readOnly), limit: limit)
+  }
+
+  /// The same of one that is open, from where it is.
+  package static func readFile(
+    _ file: borrowing Descriptor, limit: Int
+  ) throws(Errno) -> [UInt8] {
     let number = file.rawValue
     var bytes: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 4096)

@@ -53,7 +53,7 @@ extension FailedAttempts {
   static func read(_ path: String) -> FailedAttempts? {
     guard let file = try? System.open(path, [.readOnly, .noFollow, .nonBlocking]),
       let status = try? System.status(of: file), status.isRegular,
-      let bytes = try? System.readFile(path, limit: longestFile)
+      let bytes = try? System.readFile(file, limit: longestFile)
     else { return nil }
     return FailedAttempts(bytes)
   }

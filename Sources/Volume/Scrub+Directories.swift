@@ -18,7 +18,7 @@ extension Scrub {
   ) throws(EngineError) {
     var found = Names()
     var marked: Set<UInt32> = []
-    try forEachPlace(
+    let isComplete = try forEachPlace(
       in: number,
       visit: { [self] page in
         if marked.insert(page).inserted { mark(page, of: number) }
@@ -45,6 +45,7 @@ extension Scrub {
         if check(entry, in: number) { body(entry) }
       }
     }
+    if !isComplete { found.isWhole = false }
     compareCounts(of: number, found)
   }
 
@@ -63,11 +64,12 @@ extension Scrub {
   }
 
   /// Calls `body` for every leaf of a directory, or what is in its place, with the first key that
-  /// is its own. Each of one moment.
+  /// is its own. Each of one moment. False if there was no more to be had before the end.
+  @discardableResult
   func forEachPlace(
     in number: UInt64, visit: (UInt32) -> Void,
     _ body: (PageTree.Place, UInt64) -> Void
-  ) throws(EngineError) {
+  ) throws(EngineError) -> Bool {
     var key: UInt64? = 0
     while let start = key {
       try tick()
@@ -79,14 +81,15 @@ extension Scrub {
           return PageTree.place(of: start, root: record.top, in: pages) { visited.append($0) }
         }
       } catch {
-        blameUnlessGone(number, error)
-        return
+        try blameUnlessGone(number, error)
+        return false
       }
       visited.forEach(visit)
-      guard let place = found else { return }
+      guard let place = found else { return true }
       body(place, start)
       key = place.following
     }
+    return true
   }
 
   private func blameNames(_ place: PageTree.Place, _ number: UInt64) {

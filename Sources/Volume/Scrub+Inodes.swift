@@ -127,7 +127,7 @@ extension Scrub {
             ? ChunkTree.step(of: record, from: current, in: pages) { visited.append($0) } : nil
         }
       } catch {
-        blameUnlessGone(number, error)
+        try blameUnlessGone(number, error)
         return
       }
       for page in visited where marked.insert(page).inserted { mark(page, of: number) }
@@ -146,8 +146,10 @@ extension Scrub {
   }
 
   /// What an inode names is unknown if its record cannot be read, and nothing if it is gone by now.
-  func blameUnlessGone(_ number: UInt64, _ error: EngineError) {
+  /// Throws what is over in a moment: it says nothing of what is stored.
+  func blameUnlessGone(_ number: UInt64, _ error: EngineError) throws(EngineError) {
     if case .posix = error { return }
+    guard error.isUnreadable else { throw error }
     blame(inode: number)
   }
 

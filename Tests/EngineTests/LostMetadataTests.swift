@@ -45,6 +45,38 @@ import Testing
     }
   }
 
+  /// A page that memory still has, below a table that is lost: no root could name a change of it.
+  @Test func whatIsBelowALostTableIsNotChanged() throws {
+    let vault = try TestVault()
+    let first = try vault.open()
+    let pages = try (0..<40).flatMap { _ in try first.makePages(32) }
+    try first.close()
+    // The least there is: 64 pages stay, and those of the turn before.
+    let engine = try vault.open { $0.cacheBytes = 0 }
+    let table = PageID(.pages, pages[10]).table
+    #expect(try engine.first(of: pages[10]) == 7)
+    let rest = pages.filter { PageID(.pages, $0).table != table }
+    for page in rest {
+      #expect(try engine.first(of: page) == 7)
+      #expect(try engine.first(of: pages[10]) == 7)
+    }
+    try flip(vault.disk, table, of: engine)
+    #expect(throws: EngineError.self) {
+      try engine.transact { (transaction) throws(EngineError) in
+        try transaction.edit(PageID(.pages, pages[10])).store(UInt64(8), at: 0)
+      }
+    }
+    try engine.transact { (transaction) throws(EngineError) in
+      try transaction.edit(PageID(.pages, rest[0])).store(UInt64(8), at: 0)
+    }
+    try engine.close()
+    let again = try vault.open()
+    let isReadOnly = again.isReadOnly
+    #expect(!isReadOnly)
+    #expect(try again.first(of: rest[0]) == 8)
+    try again.close()
+  }
+
   /// A page that a frame changes is lost: the others are shown as of the end of the journal.
   @Test func aLostPageInTheJournalHidesNothingElse() throws {
     let vault = try TestVault()

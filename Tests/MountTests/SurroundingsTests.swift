@@ -108,4 +108,20 @@ struct SurroundingsTests {
       #expect(outcome.output.contains("standard output"), "\(words): \(outcome.output)")
     }
   }
+
+  /// As hardened systems do for all programs: what was given out goes back to whoever gave it.
+  @Test(.enabled(if: Command.has("cc"), "no C compiler"))
+  func anotherAllocatorMayBePreloaded() throws {
+    let vault = try Mounted(mounting: false)
+    let outcome = try vault.sh(
+      """
+      cc -shared -fPIC -o allocator.so '\(Command.checks)/allocator.c'
+      export LD_PRELOAD=$PWD/allocator.so
+      "$COFFRE" mount vault mount --password-file password
+      echo text > mount/file
+      "$COFFRE" lock vault
+      "$COFFRE" verify vault --password-file password
+      """, in: vault.scratch)
+    #expect(outcome.status == 0, "\(outcome.output)")
+  }
 }

@@ -46,7 +46,7 @@ struct UnreliableTests {
       ( cd mount && sha256sum --quiet -c ../sums )
       "$COFFRE" lock new
       /usr/bin/python3 - <<'END'
-      import struct
+      import os, struct
       numbers = struct.unpack("18Q", open("counts", "rb").read())
       names = "read write sync allocate resize open remove rename look".split()
       for name, interrupted, short in zip(names, numbers[::2], numbers[1::2]):
