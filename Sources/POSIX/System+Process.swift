@@ -110,7 +110,7 @@ extension System {
     _ = coffre_forbid_dumps()
   }
 
-  /// From now on small pieces of memory, up to 8192 bytes, are wiped when they are given back, by
+  /// From now on pieces of memory, up to 128 KiB, are wiped when they are given back, by
   /// free(3), whoever has used them. Not where a sanitizer has its own.
   package static func wipeFreedMemory() { coffre_wipe_freed_memory() }
 
