@@ -32,6 +32,30 @@ enum Command {
   }
 }
 
+/// What a sanitizer finds in a daemon goes where that may still write, and from there to the folder
+/// that `scripts/sanitize` looks into.
+enum SanitizerReports {
+  private static let kept = ProcessInfo.processInfo.environment["SANITIZER_REPORTS"]
+
+  static func environment(_ scratch: String) -> [String] {
+    guard kept != nil else { return [] }
+    return ["ASAN_OPTIONS", "TSAN_OPTIONS"].map { name in
+      let options = ProcessInfo.processInfo.environment[name] ?? ""
+      return "\(name)=\(options):log_path=\(scratch)/coffre/report"
+    }
+  }
+
+  static func keep(_ scratch: String) {
+    guard let kept else { return }
+    let files = FileManager.default
+    let folder = scratch + "/coffre"
+    for name in (try? files.contentsOfDirectory(atPath: folder)) ?? []
+    where name.hasPrefix("report.") {
+      try? files.moveItem(atPath: folder + "/" + name, toPath: kept + "/" + name)
+    }
+  }
+}
+
 /// A small filesystem for a vault to fill; only root can make one.
 enum LowerDisk: String {
   case tmpfs
@@ -81,6 +105,7 @@ final class Mounted {
 
   deinit {
     _ = try? sh("\(tool) lock --force '\(vault)' || fusermount3 -u -z '\(mount)'", in: "/")
+    SanitizerReports.keep(scratch)
     // A guarded mount point of root's can't even be removed.
     if Command.isRoot { _ = try? sh("chattr -R -f -i '\(scratch)'", in: "/") }
     if lower != nil { _ = try? sh("umount lower || umount -l lower", in: scratch) }
@@ -162,9 +187,9 @@ final class Mounted {
     let log = scratch + "/log-" + UUID().uuidString
     let output = try System.open(log, [.readWrite, .create])
     let number = ChildDescriptor.number(output.rawValue)
-    let own = [
-      "XDG_STATE_HOME=\(scratch)/state", "XDG_RUNTIME_DIR=\(scratch)", "COFFRE=\(tool)",
-    ]
+    let own =
+      ["XDG_STATE_HOME=\(scratch)/state", "XDG_RUNTIME_DIR=\(scratch)", "COFFRE=\(tool)"]
+      + SanitizerReports.environment(scratch)
     let process = try System.spawn(
       "/usr/bin/env", ["env", "-C", folder] + own + environment + command,
       descriptors: [.null, number, number], detached: false)
