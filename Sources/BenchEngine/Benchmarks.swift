@@ -78,11 +78,19 @@ private struct Benchmarks {
       }
     }
     var generator: UInt64 = 1
+    func place() -> UInt64 {
+      generator = generator &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return ((generator >> 33) % UInt64(256 * blocks)) << 12
+    }
+    try measure("random read 4 KiB", count, bytes: count * 4096) {
+      for _ in 0..<count {
+        var span = block.mutableBytes(in: 0..<4096)
+        _ = try volume.read(big, into: &span, at: place())
+      }
+    }
     try measure("random write 4 KiB", count, bytes: count * 4096) {
       for _ in 0..<count {
-        generator = generator &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-        let chunk = (generator >> 33) % UInt64(256 * blocks)
-        try volume.write(big, block.bytes(in: 0..<4096), at: chunk << 12, clearsSetID: false)
+        try volume.write(big, block.bytes(in: 0..<4096), at: place(), clearsSetID: false)
       }
     }
     try measure("write 4 KiB and sync", 200, bytes: 200 * 4096) {

@@ -12,6 +12,9 @@ public final class Buffer: @unchecked Sendable {
   @usableFromInline let base: UnsafeMutableRawPointer
   /// In bytes.
   public let count: Int
+  /// Whether whoever changed it last vouches for its structure, so that it need not be gone through
+  /// again. A copy has it, too. Not to be set once it is shared.
+  package var isSound = false
 
   /// `count` zero bytes.
   package init(count: Int) {
@@ -25,6 +28,7 @@ public final class Buffer: @unchecked Sendable {
     count = other.count
     unsafe base = BufferMemory.allocate(count)
     unsafe base.copyMemory(from: other.base, byteCount: count)
+    isSound = other.isSound
   }
 
   package convenience init(_ bytes: [UInt8]) {

@@ -50,6 +50,7 @@ package final class Draft {
   /// Notes a change; ranges closer than a record's header are joined.
   private func touch(_ range: Range<Int>) {
     guard !range.isEmpty else { return }
+    bytes.isSound = false
     var joined = range
     ranges.removeAll { other in
       guard other.lowerBound <= joined.upperBound + 12, joined.lowerBound <= other.upperBound + 12

@@ -13,6 +13,11 @@ struct BackgroundState: Sendable {
 extension Volume {
   /// How long contents stay without a frame: a crash loses at most what was written in this time.
   private static let framingInterval: UInt64 = 1_000_000_000
+  /// How long a deleted file waits for others: many are released by one frame, and by a thread that
+  /// takes turns with whoever deletes them.
+  private static let reapDelay: UInt64 = 100_000_000
+  /// The most deleted files that one frame releases.
+  private static let reapBatch = 32
   /// When what could not be released, on a full disk say, is tried again.
   private static let retryInterval: UInt64 = 5_000_000_000
 
@@ -65,10 +70,15 @@ extension Volume {
         state.mayReap = false
         return state.stopping
       }
-      if stop { break }
+      if stop || waitForMore() { break }
       failed = reapOrphans(goesOn: { !self.isStopping }) != nil && !engine.isReadOnly
     }
     background.withLock { $0.running -= 1 }
+  }
+
+  /// Whether to stop.
+  private func waitForMore() -> Bool {
+    background.withLock(when: { $0.stopping }, timeout: Self.reapDelay) { $0.stopping }
   }
 
   /// Releases what the orphan list holds and nobody knows, while `goesOn`. What cannot be released
@@ -80,11 +90,13 @@ extension Volume {
     do throws(EngineError) {
       while goesOn() {
         let batch = try engine.read { (pages) throws(EngineError) in
-          try Orphans.first(64, after: after, in: pages)
+          try Orphans.first(Self.reapBatch, after: after, in: pages)
         }
         guard let last = batch.last else { break }
         after = last
-        for number in batch where !nodes.isKnown(number) && goesOn() {
+        let numbers = batch.filter { !nodes.isKnown($0) }
+        if (try? reapTogether(numbers)) == true { continue }
+        for number in numbers where goesOn() {
           do throws(EngineError) { try reap(number) } catch { failure = failure ?? error }
         }
       }
@@ -92,9 +104,55 @@ extension Volume {
     return failure
   }
 
+  /// Frees inodes in one frame if each is small: most are, and a frame costs more than what is in
+  /// it. False if some are left.
+  private func reapTogether(_ numbers: [UInt64]) throws(EngineError) -> Bool {
+    guard numbers.count > 1 else { return false }
+    for number in numbers {
+      let record = try record(of: number)
+      guard record.flags.contains(.orphan), record.height <= 1, record.attributePage == 0 else {
+        return false
+      }
+    }
+    for number in numbers { try settle(number) }
+    var released = 0
+    // Of each: its table, and the maps of chunks, as for a large file; its record, and the maps of
+    // numbers and pages.
+    let pages = try trimPages(numbers.count) + 4 * numbers.count
+    let isDone = try engine.transact(frees: true, pages: pages) {
+      (transaction) throws(EngineError) in
+      var isDone = true
+      for number in numbers {
+        if try !reap(number, 2, &released, in: transaction) { isDone = false }
+      }
+      return isDone
+    }.result
+    requestSpace(released)
+    return isDone
+  }
+
   /// Frees an inode that has no name and that nobody knows, its contents first.
   private func reap(_ number: UInt64) throws(EngineError) {
-    // The number may be another file's soon: nothing of this one may linger, nor a frame under way.
+    try settle(number)
+    var released = 0
+    var isDone = false
+    while !isDone {
+      let budget = try trimBudget()
+      isDone = try engine.transact(frees: true, pages: try trimPages(budget)) {
+        (transaction) throws(EngineError) in
+        try reap(number, budget, &released, in: transaction)
+      }.result
+    }
+    requestSpace(released)
+  }
+
+  /// Space comes back with the next root.
+  private func requestSpace(_ released: Int) {
+    if released > 256 || (released > 0 && engine.isShortOfSpace) { engine.requestCheckpoint() }
+  }
+
+  /// The number may be another file's soon: nothing of this one may linger, nor a frame under way.
+  private func settle(_ number: UInt64) throws(EngineError) {
     if nodes.existing(number) != nil {
       try nodes.with(number) { (node) throws(EngineError) in
         try node.content.withWrite { () throws(EngineError) in
@@ -105,17 +163,6 @@ extension Volume {
         }
       }
     }
-    var released = 0
-    var isDone = false
-    while !isDone {
-      let budget = try trimBudget()
-      isDone = try engine.transact(frees: true, pages: try trimPages(budget)) {
-        (transaction) throws(EngineError) in
-        try reap(number, budget, &released, in: transaction)
-      }.result
-    }
-    // Space comes back with the next root.
-    if released > 256 || (released > 0 && engine.isShortOfSpace) { engine.requestCheckpoint() }
   }
 
   private func reap(

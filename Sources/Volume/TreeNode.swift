@@ -68,8 +68,10 @@ package struct TreeNode {
   }
 
   /// Throws for what changes would stumble over: keys out of order, values too long, records that
-  /// take more than there is, a branch to nowhere.
+  /// take more than there is, a branch to nowhere. A leaf that was checked and changed here since
+  /// is not gone through again.
   func check() throws(EngineError) {
+    if bytes.isSound { return }
     var before: UInt64?
     var size = Int(bytes.load(UInt16.self, at: 6))
     for index in 0..<count {
@@ -127,7 +129,7 @@ package struct TreeNode {
       + 2 * count
   }
 
-  // MARK: - Changing a leaf
+  // MARK: - Changing a leaf, one that was checked
 
   static func formatLeaf(_ page: Draft) {
     page.store(UInt8(1), at: 0)
@@ -158,6 +160,7 @@ package struct TreeNode {
     page.store(UInt16(heap), at: slot)
     page.store(UInt16(node.count + 1), at: 2)
     page.store(UInt16(heap), at: 4)
+    page.bytes.isSound = true
     return true
   }
 
@@ -171,6 +174,7 @@ package struct TreeNode {
     if slot + 2 < end { page.copy(from: page.bytes, (slot + 2)..<end, to: slot) }
     page.store(UInt16(node.count - 1), at: 2)
     page.store(page.bytes.load(UInt16.self, at: 6) + UInt16(record.count), at: 6)
+    page.bytes.isSound = true
   }
 
   private static func records(

@@ -43,6 +43,7 @@ extension Volume {
   ) throws(VolumeError) -> Attributes {
     try answer { () throws(EngineError) in
       try nodes.with(inode.rawValue) { (node) throws(EngineError) in
+        if try keepsTimes(of: node, change) { return }
         if let size = change.size {
           try node.content.withWrite { () throws(EngineError) in
             try resize(node, to: size) { (record) throws(EngineError) in
@@ -69,6 +70,22 @@ extension Volume {
       }
       return try attributes(inode.rawValue)
     }
+  }
+
+  /// A change of times alone, of a file without a name, stays in memory: no frame has to keep what
+  /// goes with the file. The kernel tells them after each unlink(2), fuse_flush_times in
+  /// fs/fuse/inode.c. False if the change is another one.
+  private func keepsTimes(
+    of node: Node, _ change: AttributeChange
+  ) throws(EngineError) -> Bool {
+    var rest = change
+    rest.modified = nil
+    rest.changed = nil
+    guard rest == AttributeChange(), case .to(let modified)? = change.modified,
+      try record(of: node.number).isUnnamedFile
+    else { return false }
+    node.state.withLock { $0.written = modified.stored }
+    return true
   }
 
   /// Space for statfs(2): what the lower filesystem has free, and what the vault takes.
@@ -114,6 +131,8 @@ extension Attributes {
 }
 
 extension InodeRecord {
+  fileprivate var isUnnamedFile: Bool { isRegular && links == 0 && flags.contains(.orphan) }
+
   fileprivate mutating func apply(_ change: AttributeChange) {
     let now = Clock.realtime
     func time(_ wanted: TimeChange) -> (seconds: Int64, nanoseconds: UInt32) {
