@@ -66,7 +66,7 @@ extension LastLock {
   static func read(_ path: String) -> LastLock? {
     guard let file = try? System.open(path, [.readOnly, .noFollow, .nonBlocking]),
       let status = try? System.status(of: file), status.isRegular,
-      let line = try? System.readFile(path, limit: Self.longest), line.last == 0x0a
+      let line = try? System.readFile(file, limit: Self.longest), line.last == 0x0a
     else { return nil }
     return Message(line: Array(line.dropLast())).flatMap { LastLock($0) }
   }

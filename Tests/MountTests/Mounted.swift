@@ -39,6 +39,10 @@ enum SanitizerReports {
 
   static func environment(_ scratch: String) -> [String] {
     guard kept != nil else { return [] }
+    // The sanitizer would make it, and for all to see.
+    try? FileManager.default.createDirectory(
+      atPath: scratch + "/coffre", withIntermediateDirectories: false,
+      attributes: [.posixPermissions: 0o700])
     return ["ASAN_OPTIONS", "TSAN_OPTIONS"].map { name in
       let options = ProcessInfo.processInfo.environment[name] ?? ""
       return "\(name)=\(options):log_path=\(scratch)/coffre/report"
