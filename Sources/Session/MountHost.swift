@@ -42,10 +42,12 @@ extension OwnKeeper: MountHost {
   ) throws(Failure) -> KeptMount {
     let place: MountPointGuard
     do throws(Errno) { place = try MountPointGuard(mountPoint) } catch {
-      throw Failure(.badMountPoint, "\(mountPoint): \(error.description.lowercased())")
+      throw Failure(
+        .badMountPoint, "the mount point \(mountPoint): \(error.description.lowercased())",
+        hint: "something else has come to its place since it was looked at first")
     }
     do throws(MountError) {
-      let mounted = try Mounting.mount(at: mountPoint, options: options)
+      let mounted = try Mounting.mount(over: place.folder, at: mountPoint, options: options)
       guard isGuarded else {
         place.restore()
         return KeptMount(mounted: mounted, notices: [])
