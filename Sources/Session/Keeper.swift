@@ -39,7 +39,9 @@ package enum Keeper {
       } else if let device {
         // Each apart: a connection is cut because an unmount hangs.
         let work = { @Sendable [waiting] in
-          perform(request, on: device)
+          // Whoever asked is gone, and the device's number may be another mount's by now: so it is
+          // where this process was stopped for a while.
+          if waiting?.hasEnded != true { perform(request, on: device) }
           // Its end tells that it is done.
           withExtendedLifetime(waiting) {}
         }
