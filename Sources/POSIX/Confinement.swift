@@ -12,7 +12,6 @@ package enum Confinement {
   ///
   /// Also no program it starts gets more rights than it has. False where the kernel has no
   /// Landlock, and then all else is as before.
-  @discardableResult
   package static func confineFiles(changing: [String], reading: [String]) -> Bool {
     guard coffre_no_new_privileges() == 0 else { return false }
     let version = coffre_landlock_version()
