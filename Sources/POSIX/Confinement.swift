@@ -29,9 +29,9 @@ package enum Confinement {
   }
 
   /// From now on these calls fail with EPERM, in all threads, seccomp(2): everything that makes or
-  /// binds a socket, starts a program or a process, looks into another process or sends it a signal,
-  /// changes modes, owners, times, attributes or a length by path, mounts or unmounts, or sets up
-  /// what would go around this. `accept4` on what listens already works.
+  /// binds a socket, starts a program or a process, looks into another process or sends it a
+  /// signal, changes modes, owners, times, attributes or a length by path, mounts or unmounts, or
+  /// sets up what would go around this. `accept4` on what listens already works.
   ///
   /// Refused and not killed: a process that ends at once loses what it has not written yet. ENOSYS
   /// on a kernel without seccomp, and on a processor whose numbers we do not know.

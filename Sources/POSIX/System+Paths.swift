@@ -43,8 +43,8 @@ extension System {
     return bytes[..<count].map { UInt8(bitPattern: $0) }
   }
 
-  /// Where a file that is open is by now, as the kernel tells it in /proc; nil if that is no path, or
-  /// not to be known.
+  /// Where a file that is open is by now, as the kernel tells it in /proc; nil if that is no path,
+  /// or not to be known.
   package static func path(of file: borrowing Descriptor) -> String? {
     guard let bytes = try? readLink("/proc/self/fd/\(file.rawValue)"), bytes.first == 0x2f else {
       return nil

@@ -2,8 +2,8 @@ import FuseBridge
 import POSIX
 
 /// Mounts and unmounts, and speaks to the buses, for one process that has given that up, until it
-/// is gone; then clears its mount away, if it has left one. Holds no secret, and does nothing at any
-/// other place.
+/// is gone; then clears its mount away, if it has left one. Holds no secret, and does nothing at
+/// any other place.
 ///
 ///     serving process ── mount, unmount, abort, synchronize ──▶ keeper
 ///                     ◀── the device, or the end of a pipe ────

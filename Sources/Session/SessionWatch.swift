@@ -5,7 +5,8 @@ import POSIX
 /// shows on the desktop.
 ///
 /// Whoever can speak to a bus can have programs started. The process with the keys has none, and
-/// libsystemd is not in it: all it gets is one of four words, and a sentence where nothing is heard.
+/// libsystemd is not in it: all it gets is one of four words, and a sentence where nothing is
+/// heard.
 final class SessionWatch: Sendable {
   private let login: LoginWatch
   private let desktop: DesktopNotifier

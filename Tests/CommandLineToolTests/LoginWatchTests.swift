@@ -29,8 +29,8 @@ import Testing
     #expect(heard.all == [])
   }
 
-  /// A bus that nobody serves is told of, once, and looked for calmly, and the more so the longer it
-  /// takes.
+  /// A bus that nobody serves is told of, once, and looked for calmly, and the more so the longer
+  /// it takes.
   @Test(
     .enabled(if: BusLibrary.load(), "no libsystemd.so.0 (package libsystemd0)"),
     arguments: [Errno.refused, .accessDenied, .noSuchFile])

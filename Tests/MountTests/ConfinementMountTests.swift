@@ -59,9 +59,9 @@ struct ConfinementMountTests {
     #expect(outcome.status == 0, "\(outcome.output)")
   }
 
-  /// Whoever unmounts was stopped, or waits for a folder that hangs: it is not waited for, nothing is
-  /// lost, and what it was asked for is not done to another mount when it goes on. That one has the
-  /// number of the first, as the kernel gives the lowest that is free.
+  /// Whoever unmounts was stopped, or waits for a folder that hangs: it is not waited for, nothing
+  /// is lost, and what it was asked for is not done to another mount when it goes on. On a quiet
+  /// machine that one has the number of the first, as the kernel gives the lowest that is free.
   @Test(.timeLimit(.minutes(2)))
   func aKeeperThatIsStoppedHoldsNothingUp() throws {
     let vault = try Mounted()

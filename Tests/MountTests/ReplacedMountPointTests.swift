@@ -22,7 +22,8 @@ struct ReplacedMountPointTests {
       state > before
       status=0
       command="cd '$PWD/above' && { \(swap); } && cat '$PWD/password'"
-      timeout 60 "$COFFRE" mount \(kind) vault above/place --password-command "$command" || status=$?
+      timeout 60 "$COFFRE" mount \(kind) vault above/place \\
+        --password-command "$command" || status=$?
       if grep " $PWD/other" /proc/self/mountinfo; then umount -l other/*; exit 1; fi
       state > after
       cmp before after

@@ -47,8 +47,9 @@ def setup(user, *known):
             mock.AddMethod(MANAGER, "GetSessionByPID", "u", "o", 'ret = "%s"' % path(name))
     if "display" in known:
         place = dbus.Struct(("c1", dbus.ObjectPath(path("c1"))), signature="so")
+        # UpdateProperties takes no structure.
         found = bus.get_object(LOGIN, ROOT + "/user/" + user)
-        dbus.Interface(found, MOCK).UpdateProperties(LOGIN + ".User", {"Display": place})
+        dbus.Interface(found, PROPERTIES).Set(LOGIN + ".User", "Display", place)
     if "user" in known:
         mock.AddMethod(MANAGER, "GetUserByPID", "u", "o", 'ret = "%s/user/%s"' % (ROOT, user))
     if "no-inhibit" in known:
