@@ -36,13 +36,6 @@ package struct Bus: ~Copyable, @unchecked Sendable {
     unsafe bus = try Self.make { unsafe coffre_bus_open(address, &$0) }
   }
 
-  /// The same over a socket that another process has connected.
-  package init(adopting connection: consuming Descriptor) throws(Errno) {
-    guard BusLibrary.isLoaded else { throw .notImplemented }
-    let number = connection.detach()
-    unsafe bus = try Self.make { unsafe coffre_bus_adopt(number, &$0) }
-  }
-
   @unsafe
   private static func make(
     _ open: (inout OpaquePointer?) -> Int32

@@ -1,5 +1,5 @@
 import CSystem
-package import POSIX
+import POSIX
 
 /// libsystemd, which speaks D-Bus. It is looked for at run time: nobody has to have it.
 package enum BusLibrary {
@@ -8,9 +8,11 @@ package enum BusLibrary {
 
   private static let isFound = Lock(false)
 
-  /// Whether there is such a library with all that is called; it stays loaded then.
+  /// Whether there is such a library with all that is called; it stays loaded then, and is not
+  /// looked for again: others may be calling it by then.
   package static func load(_ name: String = name) -> Bool {
     isFound.withLock { isFound in
+      if isFound, name == Self.name { return true }
       guard unsafe coffre_bus_load(name) == 0 else { return false }
       isFound = true
       return true
@@ -32,15 +34,6 @@ package enum BusAddress {
     if let address = System.environment("DBUS_SYSTEM_BUS_ADDRESS") { return local(address) }
     guard (try? System.linkStatus(at: systemSocket)) != nil else { return nil }
     return pathStart + systemSocket
-  }
-
-  /// A connection to the bus of the machine that nothing was said over yet. EINVAL where the bus
-  /// does not listen at one plain path.
-  package static func connectToSystem() throws(Errno) -> Descriptor {
-    guard let address = system, address.utf8.starts(with: pathStart.utf8) else { throw .invalid }
-    let path = String(decoding: address.utf8.dropFirst(pathStart.utf8.count), as: UTF8.self)
-    guard isPlain(path) else { throw .invalid }
-    return try System.connect(to: path, patience: 1000)
   }
 
   /// The bus of this user's session; nil if there is none, or it is another user's. A variable that

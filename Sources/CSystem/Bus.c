@@ -5,13 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
-#include <unistd.h>
 
 /* As <systemd/sd-bus.h> declares them; that header is not needed to build. */
 #define FUNCTIONS(F)                                                                                        \
   F(int, new, (sd_bus **))                                                                                  \
   F(int, set_address, (sd_bus *, const char *))                                                             \
-  F(int, set_fd, (sd_bus *, int, int))                                                                      \
   F(int, set_bus_client, (sd_bus *, int))                                                                   \
   F(int, start, (sd_bus *))                                                                                 \
   F(void, close, (sd_bus *))                                                                                \
@@ -66,14 +64,6 @@ int coffre_bus_open(const char *address, sd_bus **bus) {
   sd_bus *made = NULL;
   int result = bus_calls.new(&made);
   if (result >= 0) result = bus_calls.set_address(made, address);
-  return start(made, bus, result);
-}
-
-int coffre_bus_adopt(int connection, sd_bus **bus) {
-  sd_bus *made = NULL;
-  int result = bus_calls.new(&made);
-  if (result >= 0) result = bus_calls.set_fd(made, connection, connection);
-  if (result < 0) close(connection);
   return start(made, bus, result);
 }
 

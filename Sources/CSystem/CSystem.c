@@ -10,6 +10,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -34,6 +35,14 @@ int coffre_set_immutable(int fd, int on) {
   if (ioctl(fd, FS_IOC_GETFLAGS, &flags) != 0) return -1;
   flags = on ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
   return ioctl(fd, FS_IOC_SETFLAGS, &flags);
+}
+
+int coffre_birth(int fd, uint64_t *nanoseconds) {
+  struct statx status;
+  if (statx(fd, "", AT_EMPTY_PATH, STATX_BTIME, &status) != 0) return -1;
+  if ((status.stx_mask & STATX_BTIME) == 0 || status.stx_btime.tv_sec < 0) return -1;
+  *nanoseconds = (uint64_t)status.stx_btime.tv_sec * 1000000000u + status.stx_btime.tv_nsec;
+  return 0;
 }
 
 int coffre_memfd_secret(void) {

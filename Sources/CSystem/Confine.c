@@ -1,12 +1,15 @@
 #define _GNU_SOURCE
 #include "CConfine.h"
 
+#include <asm/sockios.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -91,6 +94,14 @@ static const int refused[] = {
 #ifdef SYS_fork
     SYS_fork, SYS_vfork,
 #endif
+    /* What is changed by its path alone: Landlock knows nothing of it, nor of truncate(2) before Linux 6.2. */
+    SYS_truncate, SYS_fchmodat, 452 /* fchmodat2 */, SYS_fchownat, SYS_setxattr, SYS_lsetxattr, SYS_removexattr,
+    SYS_lremovexattr, 463 /* setxattrat */, 466 /* removexattrat */, SYS_utimensat, 469 /* file_setattr */,
+#ifdef SYS_chmod
+    SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
+#endif
+    /* No signal for another process; see below for those of this one. */
+    SYS_kill, SYS_tkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, 424 /* pidfd_send_signal */,
     /* No look into another process. */
     SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, SYS_perf_event_open, SYS_bpf,
     SYS_userfaultfd, 438 /* pidfd_getfd */, 440 /* process_madvise */,
@@ -112,12 +123,13 @@ static const int refused[] = {
 #define REFUSE(number) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (number))
 #define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
+#define IF(value) UNLESS(value, 1)
 #define UNLESS(value, skipped) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, skipped)
 
 int coffre_refuse_calls(void) {
 #ifdef OUR_ARCH
   enum { COUNT = sizeof refused / sizeof *refused };
-  struct sock_filter filter[2 * COUNT + 16];
+  struct sock_filter filter[2 * COUNT + 48];
   unsigned short length = 0;
 #define ADD(...) filter[length++] = (struct sock_filter)__VA_ARGS__
   /* The numbers are those of one architecture: a call of another one is none of ours. */
@@ -141,6 +153,33 @@ int coffre_refuse_calls(void) {
   ADD(UNLESS(SYS_clone, 4));
   ADD(LOAD(args[0]));
   ADD(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0));
+  ADD(REFUSE(EPERM));
+  ADD(ALLOW);
+  /* A signal for a thread of this very process, by pthread_kill(3) or abort(3). */
+  ADD(UNLESS(SYS_tgkill, 4));
+  ADD(LOAD(args[0]));
+  ADD(IF((unsigned)getpid()));
+  ADD(ALLOW);
+  ADD(REFUSE(EPERM));
+  /* Limits of this process alone: one of another could end it. */
+  ADD(UNLESS(SYS_prlimit64, 4));
+  ADD(LOAD(args[0]));
+  ADD(IF(0));
+  ADD(ALLOW);
+  ADD(REFUSE(EPERM));
+  /* Who gets a signal when something can be read: fcntl(2), ioctl(2). */
+  ADD(UNLESS(SYS_fcntl, 6));
+  ADD(LOAD(args[1]));
+  ADD(IF(F_SETOWN));
+  ADD(REFUSE(EPERM));
+  ADD(IF(F_SETOWN_EX));
+  ADD(REFUSE(EPERM));
+  ADD(ALLOW);
+  ADD(UNLESS(SYS_ioctl, 6));
+  ADD(LOAD(args[1]));
+  ADD(IF(FIOSETOWN));
+  ADD(REFUSE(EPERM));
+  ADD(IF(SIOCSPGRP));
   ADD(REFUSE(EPERM));
   ADD(ALLOW);
   ADD(ALLOW);

@@ -30,16 +30,30 @@ enum LockCommand {
     if let silent = sight.silent.first { throw silent.failure }
   }
 
-  /// One that fails does not keep the others open.
+  /// One that fails does not keep the others open, nor does one that is waited for: in each round
+  /// those are locked that nobody holds.
   private static func lock(
     _ mounts: [ControlClient.Found], _ patience: Patience
   ) throws(Failure) {
     var first: Failure?
-    for mount in mounts {
-      do throws(Failure) {
-        try refuse(patience.holders(of: mount), mount.status, isOne: mounts.count == 1)
-        try ControlClient.lock(mount)
-      } catch { first = first ?? error }
+    var left = mounts
+    while true {
+      let isOver = patience.isOver
+      var held: [ControlClient.Found] = []
+      for mount in left {
+        let holders = patience.holders(of: mount, isOver: isOver)
+        guard holders.isEmpty || isOver else {
+          held.append(mount)
+          continue
+        }
+        do throws(Failure) {
+          try refuse(holders, mount.status, isOne: mounts.count == 1)
+          try ControlClient.lock(mount)
+        } catch { first = first ?? error }
+      }
+      left = held
+      if left.isEmpty { break }
+      Clock.sleep(nanoseconds: 200_000_000)
     }
     if let first { throw first }
   }
@@ -76,17 +90,13 @@ private struct Patience {
     end = seconds.map { Clock.boottime + $0 * 1_000_000_000 }
   }
 
-  /// Those that keep a vault from being locked, after waiting for them.
-  func holders(of mount: ControlClient.Found) -> [Holder] {
-    if isForced && !waits { return [] }
-    while true {
-      // Locked meanwhile: what programs still have open is dead.
-      guard mount.isThere else { return [] }
-      let holders = Holder.find(of: [mount.status])[mount.status.device] ?? []
-      guard !holders.isEmpty, waits, end.map({ Clock.boottime < $0 }) ?? true else {
-        return isForced ? [] : holders
-      }
-      Clock.sleep(nanoseconds: 200_000_000)
-    }
+  /// Whether nobody is waited for any more.
+  var isOver: Bool { !waits || end.map { Clock.boottime >= $0 } ?? false }
+
+  /// Those that keep a vault from being locked, once waiting is over or before.
+  func holders(of mount: ControlClient.Found, isOver: Bool) -> [Holder] {
+    // Locked meanwhile: what programs still have open is dead.
+    if (isForced && isOver) || !mount.isThere { return [] }
+    return Holder.find(of: [mount.status])[mount.status.device] ?? []
   }
 }

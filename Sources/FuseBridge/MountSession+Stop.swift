@@ -36,6 +36,8 @@ extension MountSession {
       defer { isStopping = true }
       return !isStopping
     }
+    // Also one that comes second: the machine does not wait for longer because of the first.
+    if isHurried { hurries.store(true, ordering: .relaxed) }
     guard isFirst else { return hasEnded }
     defer { stopping.withLock { $0 = false } }
     if hasEnded { return true }
@@ -45,8 +47,7 @@ extension MountSession {
       writeBack()
       if bridge.stage == .serving, bridge.kernel.isConnected { unmount(lazily: false) }
     }
-    let gentleTime = isHurried ? Self.hurriedTime : Self.gentleTime
-    let isFlushed = flush.wait(nanoseconds: min(gentleTime, patience))
+    let isFlushed = waitGently(for: flush)
     // The filesystem went with its last mount, at once, or it is still there for somebody.
     if isFlushed, !bridge.kernel.isConnected {
       seal()
@@ -57,7 +58,7 @@ extension MountSession {
     seal()
     // A device number is ours only as long as the filesystem is there.
     if bridge.kernel.isConnected || isCut {
-      _ = wait(for: Step("coffre-unmount") { [self] in unmount(lazily: true) })
+      unmount(lazily: true)
     }
     endWorkers()
     return true
@@ -67,6 +68,11 @@ extension MountSession {
   private static let gentleTime: UInt64 = 10_000_000_000
   /// The same where the machine is about to sleep or to end.
   private static let hurriedTime: UInt64 = 1_500_000_000
+  /// For how long the keeper is waited for while nothing moves, the first time.
+  private var keeperTime: UInt64 {
+    if isKeeperSilent.load(ordering: .relaxed) { return 100_000_000 }
+    return hurries.load(ordering: .relaxed) ? 1_000_000_000 : 5_000_000_000
+  }
 
   private var patience: UInt64 { UInt64(bridge.options.patience * 1e9) }
 
@@ -83,7 +89,28 @@ extension MountSession {
       : progress.wait(patience: patience, until: isDone)
   }
 
-  func unmount(lazily: Bool) { keeper.unmount(device, lazily: lazily) }
+  private func waitGently(for flush: Step) -> Bool {
+    let start = Clock.monotonic
+    while !flush.wait(nanoseconds: 50_000_000) {
+      let time = hurries.load(ordering: .relaxed) ? Self.hurriedTime : Self.gentleTime
+      if Clock.monotonic - start >= min(time, patience) { return false }
+    }
+    return true
+  }
+
+  func unmount(lazily: Bool) {
+    ask { [keeper, device] in keeper.unmount(device, lazily: lazily) }
+  }
+
+  /// Has the keeper do something, and waits as long as anything moves. It is another process, which
+  /// may be stopped, or wait for a folder on a disk that is not the vault's: without it all is
+  /// written and wiped as well, and the command that locks takes the dead mount away.
+  private func ask(_ work: @escaping @Sendable () -> Void) {
+    let step = Step("coffre-ask", work)
+    let limit = min(patience, keeperTime)
+    let isDone = progress.wait(patience: limit, grace: limit) { step.wait(nanoseconds: $0) }
+    if !isDone { isKeeperSilent.store(true, ordering: .relaxed) }
+  }
 
   /// Takes every byte of plaintext and every name from the kernel; dirty ones go to the volume
   /// first.
@@ -146,9 +173,10 @@ extension MountSession {
 
   /// Writes back pages and times, syncfs(2), then drops what came up meanwhile.
   ///
-  /// Where no mount is seen, pages are written back all the same, by dropping them.
+  /// Where no mount is seen, or nobody does that, pages are written back all the same, by dropping
+  /// them: one by one, which is slower.
   private func writeBack() {
-    keeper.synchronize(device)
+    ask { [keeper, device] in keeper.synchronize(device) }
     dropCaches()
   }
 

@@ -29,6 +29,10 @@ package final class MountSession: @unchecked Sendable {
   private let ownership = Lock<Void>(())
   /// Requests, calls of the kernel and calls of the lower filesystem that come to their end.
   let progress: Progress
+  /// Whether the machine is about to sleep or to end, and waits for the lock.
+  let hurries = Atomic<Bool>(false)
+  /// Whether the keeper has not answered once.
+  let isKeeperSilent = Atomic<Bool>(false)
   /// One `stop` at a time.
   let stopping = Lock<Bool>(false)
 
@@ -54,7 +58,8 @@ package final class MountSession: @unchecked Sendable {
     do throws(MountError) {
       unsafe session = try Self.makeSession(bridge, options, mounted)
     } catch {
-      keeper.unmount(mounted.device, lazily: true)
+      _ = Step("coffre-unmount") { keeper.unmount(mounted.device, lazily: true) }
+        .wait(nanoseconds: 2_000_000_000)
       throw error
     }
     unsafe bridge.kernel.open(session)

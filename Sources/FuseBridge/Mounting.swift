@@ -27,37 +27,56 @@ package enum Mounting {
   package static func mount(
     at mountPoint: String, options: String
   ) throws(MountError) -> MountedDevice {
+    let folder: Descriptor
+    let path: String
+    do throws(Errno) {
+      // Absolute: a daemon changes to "/".
+      path = try System.realPath(mountPoint)
+      folder = try System.open(path, [.directory, .noFollow, .path])
+    } catch { throw .badMountPoint(error) }
+    return try mount(over: folder, at: path, options: options)
+  }
+
+  /// The same over a folder that is open already, wherever a path to it leads by now; `path` is
+  /// absolute and without links, and what the folder has to have when it is mounted.
+  ///
+  /// Root mounts over the folder itself. For a user it is done by fusermount3(1), which takes a
+  /// path and mounts only where that user may write.
+  package static func mount(
+    over folder: borrowing Descriptor, at path: String, options: String
+  ) throws(MountError) -> MountedDevice {
     coffre_fuse_silence()
-    let mountPoint = try checked(mountPoint)
+    let fuse = unsafe Glibc.open("/dev/fuse", O_RDWR | O_CLOEXEC)
+    guard fuse >= 0 else { throw .noDevice(.current) }
+    close(fuse)
     var table = fuse_lowlevel_ops()
     let session = unsafe try makeSession(options, &table, nil)
     defer { unsafe fuse_session_destroy(session) }
+    let place = "/proc/\(getpid())/fd/\(folder.rawValue)"
     errno = 0
-    guard unsafe fuse_session_mount(session, mountPoint) == 0 else {
+    guard unsafe fuse_session_mount(session, geteuid() == 0 ? place : path) == 0 else {
       let failure = Errno.current
       throw .refused(failure.rawValue == 0 ? .notPermitted : failure)
     }
+    let now = System.path(of: folder)
     // Without its device the mount could not be taken away again.
-    guard let device = MountTable.own(at: mountPoint)?.device,
+    guard let device = MountTable.own(at: now ?? path)?.device,
       let connection = unsafe try? System.duplicate(fuse_session_fd(session))
     else {
-      unsafe fuse_session_unmount(session)
+      if geteuid() == 0 {
+        _ = unsafe umount2(now ?? path, 8 /* UMOUNT_NOFOLLOW */ | 2 /* MNT_DETACH */)
+      } else {
+        unsafe fuse_session_unmount(session)
+      }
       throw .refused(.noSuchFile)
     }
-    return MountedDevice(connection, device: device)
-  }
-
-  /// A directory, and its absolute path: a daemon changes to "/".
-  private static func checked(_ mountPoint: String) throws(MountError) -> String {
-    let device = unsafe Glibc.open("/dev/fuse", O_RDWR | O_CLOEXEC)
-    guard device >= 0 else { throw .noDevice(.current) }
-    close(device)
-    guard let path = unsafe realpath(mountPoint, nil) else { throw .badMountPoint(.current) }
-    defer { unsafe free(path) }
-    var status = stat()
-    guard unsafe stat(path, &status) == 0 else { throw .badMountPoint(.current) }
-    guard status.st_mode & S_IFMT == S_IFDIR else { throw .badMountPoint(.notDirectory) }
-    return unsafe String(cString: path)
+    let mounted = MountedDevice(connection, device: device)
+    // The folder was moved meanwhile: nobody would find the mount where it was asked for.
+    guard now.map({ $0.hasSameBytes(as: path) }) ?? true else {
+      Unmount.run(device, lazily: true)
+      throw .badMountPoint(.noSuchFile)
+    }
+    return mounted
   }
 
   /// A session with the text for `-o`; `data` goes to its operations.

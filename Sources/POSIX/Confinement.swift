@@ -12,7 +12,6 @@ package enum Confinement {
   ///
   /// Also no program it starts gets more rights than it has. False where the kernel has no
   /// Landlock, and then all else is as before.
-  @discardableResult
   package static func confineFiles(changing: [String], reading: [String]) -> Bool {
     guard coffre_no_new_privileges() == 0 else { return false }
     let version = coffre_landlock_version()
@@ -30,8 +29,9 @@ package enum Confinement {
   }
 
   /// From now on these calls fail with EPERM, in all threads, seccomp(2): everything that makes or
-  /// binds a socket, starts a program or a process, looks into another process, mounts or unmounts,
-  /// or sets up what would go around this. `accept4` on what listens already works.
+  /// binds a socket, starts a program or a process, looks into another process or sends it a
+  /// signal, changes modes, owners, times, attributes or a length by path, mounts or unmounts, or
+  /// sets up what would go around this. `accept4` on what listens already works.
   ///
   /// Refused and not killed: a process that ends at once loses what it has not written yet. ENOSYS
   /// on a kernel without seccomp, and on a processor whose numbers we do not know.

@@ -51,6 +51,13 @@ extension System {
     }
   }
 
+  /// When a file was made, in nanoseconds since 1970, statx(2); nil where the filesystem does not
+  /// keep that. No call sets it.
+  package static func birth(of file: borrowing Descriptor) -> UInt64? {
+    var time: UInt64 = 0
+    return unsafe coffre_birth(file.rawValue, &time) == 0 ? time : nil
+  }
+
   /// Permission bits of what is open, fchmod(2).
   package static func changeMode(
     of file: borrowing Descriptor, to mode: UInt32

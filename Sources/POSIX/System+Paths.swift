@@ -43,6 +43,15 @@ extension System {
     return bytes[..<count].map { UInt8(bitPattern: $0) }
   }
 
+  /// Where a file that is open is by now, as the kernel tells it in /proc; nil if that is no path,
+  /// or not to be known.
+  package static func path(of file: borrowing Descriptor) -> String? {
+    guard let bytes = try? readLink("/proc/self/fd/\(file.rawValue)"), bytes.first == 0x2f else {
+      return nil
+    }
+    return String(validating: bytes, as: UTF8.self)
+  }
+
   /// The filesystem of what a link of /proc leads to, `major:minor`, without asking anything of it.
   package static func device(ofOpen path: String) -> String? {
     var major: UInt32 = 0

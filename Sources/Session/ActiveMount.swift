@@ -1,4 +1,3 @@
-import Bus
 import Crypto
 import FuseBridge
 import POSIX
@@ -10,8 +9,7 @@ final class ActiveMount: Sendable {
   let vault: OpenVault
   let session: MountSession
   let settings: MountSettings
-  let login: LoginWatch
-  let desktop: DesktopNotifier
+  let host: any MountHost
   /// What a person should know of the mount point.
   let notices: [String]
   private let since = Clock.realtime.seconds
@@ -37,14 +35,7 @@ final class ActiveMount: Sendable {
   ) throws(Failure) {
     self.vault = vault
     self.settings = settings
-    login = LoginWatch(settings.eventPolicy) { address throws(Errno) in
-      do throws(Errno) { return try Bus(address: address) } catch {
-        // Once it is confined the process makes no socket.
-        guard error == .notPermitted || error == .accessDenied else { throw error }
-        return try Bus(adopting: try host.connectToBus())
-      }
-    }
-    desktop = DesktopNotifier(mountPoint: settings.mountPoint)
+    self.host = host
     end = settings.lockAtMost.map { Clock.boottime + $0 * 1_000_000_000 }
     folder = (try? System.status(at: settings.vault).identity) ?? ""
     var options = MountOptions()
@@ -183,7 +174,7 @@ final class ActiveMount: Sendable {
       protection: settings.protection, device: session.device, readOnly: vault.volume.isReadOnly,
       generation: statistics.generation, healedCopies: statistics.healedCopies,
       unreadablePieces: statistics.unreadablePieces,
-      process: System.processNumber, problems: vault.problems + login.problems)
+      process: System.processNumber, problems: vault.problems + host.problems)
   }
 }
 

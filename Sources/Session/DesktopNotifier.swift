@@ -3,13 +3,11 @@ import FuseBridge
 import POSIX
 
 /// Shows notices on the desktop of whoever has mounted a vault, if there is one: by the session's
-/// bus. If not, as in a service, nothing happens.
-///
-/// The connection is made before the process is confined. A desktop that hangs holds nothing up.
+/// bus. If not, as in a service, nothing happens. A desktop that hangs holds nothing up.
 final class DesktopNotifier: Sendable {
   private let mountPoint: String
   private let bus = Lock<Bus?>(nil)
-  /// What is shown already and is to be replaced.
+  /// What is shown already and is to be replaced; 0 for nothing.
   private let shown = Lock<UInt32>(0)
 
   private static let target = BusObject(
@@ -32,28 +30,30 @@ final class DesktopNotifier: Sendable {
     }
   }
 
-  /// Tells that an idle lock is about to come. Does not wait for the desktop.
-  func warn(locksIn seconds: UInt64) {
-    let notice = DesktopNotice(mountPoint: mountPoint, locksIn: seconds)
-    _ = show(notice, milliseconds: Int32(clamping: seconds * 1000))
+  /// Does not wait for the desktop; only where the vault is locked it waits a little, for the
+  /// process is about to end.
+  func show(_ event: DesktopEvent) {
+    switch event {
+    case .locksSoon(let seconds):
+      let notice = DesktopNotice(mountPoint: mountPoint, locksIn: seconds)
+      _ = show(notice, milliseconds: Int32(clamping: seconds * 1000))
+    case .isUsed: withdraw()
+    case .locked(let cause, let isLost):
+      guard let notice = DesktopNotice(mountPoint: mountPoint, locked: cause, isLost: isLost) else {
+        return
+      }
+      _ = show(notice, milliseconds: -1).wait(nanoseconds: 1_000_000_000)
+    }
   }
 
-  /// Somebody uses it again.
-  func withdraw() {
+  private func withdraw() {
     _ = Step("coffre-notify") { [self] in
       let number = shown.withLock { $0 }
+      guard number != 0 else { return }
       bus.withLock { bus in
         _ = try? bus?.call(Self.target, "CloseNotification", [.number(number)])
       }
     }
-  }
-
-  /// Tells that it is locked, and why; waits a little, for the process is about to end.
-  func tell(_ cause: LockCause, isLost: Bool) {
-    guard
-      let notice = DesktopNotice(mountPoint: mountPoint, locked: cause, isLost: isLost)
-    else { return }
-    _ = show(notice, milliseconds: -1).wait(nanoseconds: 1_000_000_000)
   }
 
   /// Shows it for so long, or as the desktop likes.

@@ -6,13 +6,19 @@ import Vault
 /// process. What needs more is done by its `Keeper`.
 enum Enclosure {
   /// Files: those of the vault, of the state and the run-time folder; and, to read, what is the
-  /// system's. Before any thread is started, and before the vault is read.
-  static func confineFiles(_ settings: MountSettings) {
+  /// system's. Before any thread is started, and before the vault is read. Answers with what a
+  /// person should know.
+  static func confineFiles(_ settings: MountSettings) -> [String] {
     System.wipeFreedMemory()
     System.openLog()
     AnchorFolder.make()
     let own = [settings.vault, AnchorFolder.path, try? RuntimeFolder.make(), "/dev/null"]
-    Confinement.confineFiles(changing: own.compactMap(\.self), reading: system)
+    guard !Confinement.confineFiles(changing: own.compactMap(\.self), reading: system) else {
+      return []
+    }
+    return [
+      "the mount's process is not kept from other files: this kernel confines none, landlock(7)"
+    ]
   }
 
   /// Libraries and their settings, and what the kernel tells of itself.

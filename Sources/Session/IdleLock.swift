@@ -78,14 +78,14 @@ struct IdleLock {
     while true {
       let last = mount.session.lastActivity
       let now = Clock.boottime
-      if idle.takesWarningBack(last: last) { mount.desktop.withdraw() }
+      if idle.takesWarningBack(last: last) { mount.host.show(.isUsed) }
       switch idle.step(at: now, last: last) {
       case .wait(let time):
         mount.session.waitForEndOfSilence(
           nanoseconds: min(time - now + 1_000_000, longestSleep))
       case .warn(let time):
         idle.noteWarning(silence: last)
-        mount.desktop.warn(locksIn: (time - now + 500_000_000) / 1_000_000_000)
+        mount.host.show(.locksSoon(seconds: (time - now + 500_000_000) / 1_000_000_000))
       case .dropCaches: idle.drop(mount, silence: last)
       case .lock:
         return mount.lock(.idle)

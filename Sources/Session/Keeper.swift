@@ -1,13 +1,14 @@
-import Bus
 import FuseBridge
 import POSIX
 
-/// Mounts and unmounts, and connects to the bus, for one process that has given that up, until it
-/// is gone; then clears its
-/// mount away, if it has left one. Holds no secret, and does nothing at any other place.
+/// Mounts and unmounts, and speaks to the buses, for one process that has given that up, until it
+/// is gone; then clears its mount away, if it has left one. Holds no secret, and does nothing at
+/// any other place.
 ///
 ///     serving process ── mount, unmount, abort, synchronize ──▶ keeper
 ///                     ◀── the device, or the end of a pipe ────
+///                     ── watch, release, what a desktop may show ──▶
+///                     ◀── watching, event, problem ────
 package enum Keeper {
   /// The process of a mount that is served in the foreground.
   package static func run(mountPoint: String) -> Never {
@@ -28,34 +29,32 @@ package enum Keeper {
 
   /// Returns when the other side is gone.
   static func serve(_ socket: consuming Descriptor, mountPoint: String) {
+    let line = PacketLine(socket)
     var device: String?
+    var session: SessionWatch?
     while true {
-      guard let packet = try? System.receivePacket(socket), !packet.bytes.isEmpty else { return }
+      guard let packet = try? line.receive(), !packet.bytes.isEmpty else { break }
       guard let request = Message(packet: packet.bytes) else { continue }
       var waiting: Connection?
       if let pipe = packet.intoDescriptor() { waiting = Connection(pipe) }
-      if request.verb == "bus" {
-        sendBus(over: socket)
+      if session?.perform(request) == true { continue }
+      if session == nil, let made = SessionWatch(request, mountPoint: mountPoint, line) {
+        session = made
+        made.start()
       } else if let device {
         // Each apart: a connection is cut because an unmount hangs.
         let work = { @Sendable [waiting] in
-          perform(request, on: device)
+          // Whoever asked is gone, and the device's number may be another mount's by now: so it is
+          // where this process was stopped for a while.
+          if waiting?.hasEnded != true { perform(request, on: device) }
           // Its end tells that it is done.
           withExtendedLifetime(waiting) {}
         }
         if (try? Thread.start("coffre-keep", work)) == nil { work() }
       } else if request.verb == "mount" {
-        device = mount(request, at: mountPoint, socket)
+        device = mount(request, at: mountPoint, line)
       }
     }
-  }
-
-  /// The process it works for makes no socket any more. To no other address than that of the bus.
-  private static func sendBus(over socket: borrowing Descriptor) {
-    do throws(Errno) {
-      let connection = try BusAddress.connectToSystem()
-      try System.sendPacket(socket, Message("bus").line, with: connection.rawValue)
-    } catch { try? System.sendPacket(socket, Message("bus").line) }
   }
 
   private static func perform(_ request: Message, on device: String) {
@@ -69,21 +68,21 @@ package enum Keeper {
 
   /// Nil if it did not come about.
   private static func mount(
-    _ request: Message, at mountPoint: String, _ socket: borrowing Descriptor
+    _ request: Message, at mountPoint: String, _ line: PacketLine
   ) -> String? {
     let kept: KeptMount
     do throws(Failure) {
       kept = try OwnKeeper().mount(
         at: mountPoint, options: request["options"] ?? "", isGuarded: request["guard"] == "yes")
     } catch {
-      try? System.sendPacket(socket, Message(error).line)
+      try? line.send(Message(error))
       return nil
     }
     let answer = Message(
       "mounted",
       ["device": kept.mounted.device, "notices": kept.notices.joined(separator: "\n")])
     // Whoever is gone by now leaves a dead mount, which is cleared away at the end.
-    try? System.sendPacket(socket, answer.line, with: kept.mounted.number)
+    try? line.send(answer, with: kept.mounted.number)
     return kept.mounted.device
   }
 }

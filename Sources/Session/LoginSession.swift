@@ -17,17 +17,17 @@ struct LoginSession: ~Copyable {
   private var isAttached = false
   /// Whether logind did not let this process hold sleep and shutdown back.
   private(set) var isRefused = false
-  /// Keeps the machine from sleep or shutdown, as long as it is held.
-  private let inhibitor: Lock<Descriptor?>
+  private let inhibitor: Inhibitor
 
   static let service = "org.freedesktop.login1"
   static let manager = BusObject(service, "/org/freedesktop/login1", service + ".Manager")
   static let sessionInterface = service + ".Session"
+  static let userInterface = service + ".User"
   static let properties = "org.freedesktop.DBus.Properties"
   static let driver = BusObject(
     "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
 
-  init(_ bus: consuming Bus, _ policy: EventPolicy, inhibitor: Lock<Descriptor?>) {
+  init(_ bus: consuming Bus, _ policy: EventPolicy, _ inhibitor: Inhibitor) {
     self.bus = bus
     self.policy = policy
     self.inhibitor = inhibitor
@@ -68,16 +68,39 @@ struct LoginSession: ~Copyable {
     try inhibit()
   }
 
+  /// A terminal of a desktop often is no part of the session it was opened in: it runs below its
+  /// user's manager. Some desktops leave the session's name in its environment, others, such as
+  /// GNOME, do not; then it belongs to the session that logind calls the user's display.
   private mutating func findSession() throws(Errno) {
     let process = BusValue.number(UInt32(System.processNumber))
-    session = try find("GetSessionByPID", process)
-    if session == nil, let name = System.environment("XDG_SESSION_ID"), !name.isEmpty {
-      // A terminal of a desktop is no part of the session it was opened in.
-      let found = try find("GetSession", .text(name))
-      if let found, try user(of: found) == System.userNumber { session = found }
+    session = try unlessManager(find("GetSessionByPID", process))
+    if session == nil, let name = System.environment("XDG_SESSION_ID"), !name.isEmpty,
+      let found = try unlessManager(find("GetSession", .text(name))),
+      try self.user(of: found) == System.userNumber
+    {
+      session = found
     }
     let user = try find("GetUserByPID", process)
+    if session == nil, let user { session = try display(of: user) }
     isOfLogin = session != nil || user != nil
+  }
+
+  /// The user's manager has a session of its own (systemd 256 and later), which goes on when the
+  /// desktop's ends.
+  private func unlessManager(_ session: String?) throws(Errno) -> String? {
+    guard let session else { return nil }
+    let kind = try name("Class", of: session)
+    return kind?.utf8.starts(with: "manager".utf8) == true ? nil : session
+  }
+
+  /// The session of a user's desktop; nil if there is none.
+  private func display(of user: String) throws(Errno) -> String? {
+    let object = BusObject(Self.service, user, Self.properties)
+    let arguments: [BusValue] = [.text(Self.userInterface), .text("Display")]
+    guard let answer = try ask(object, "Get", arguments), answer.enter(.variant, "(so)"),
+      answer.enter(.structure, "so"), answer.text() != nil, let path = answer.path(), path != "/"
+    else { return nil }
+    return path
   }
 
   /// Holds sleep and shutdown back, until `inhibitor` is let go.
@@ -90,7 +113,7 @@ struct LoginSession: ~Copyable {
     var held: Descriptor?
     if let answer = try ask(Self.manager, "Inhibit", arguments) { held = answer.descriptor() }
     isRefused = held == nil
-    inhibitor.withLock { $0 = held.take() }
+    inhibitor.hold(held.take())
   }
 
   /// An answer; nil if the call is refused, or not answered in time. Throws if the bus is gone.
@@ -120,6 +143,14 @@ struct LoginSession: ~Copyable {
       answer.enter(.structure, "uo")
     else { return nil }
     return answer.number()
+  }
+
+  private func name(_ property: String, of session: String) throws(Errno) -> String? {
+    let (object, arguments) = self.property(property, of: session)
+    guard let answer = try ask(object, "Get", arguments), answer.enter(.variant, "s") else {
+      return nil
+    }
+    return answer.text()
   }
 
   /// Whether a session is over: about to be closed, or unknown to logind.

@@ -1,6 +1,5 @@
-import Bus
 package import FuseBridge
-package import POSIX
+import POSIX
 
 /// A mount as its keeper made it, and what a person should know of the mount point.
 package struct KeptMount: Sendable {
@@ -15,12 +14,19 @@ package protocol MountHost: MountKeeper {
     at mountPoint: String, options: String, isGuarded: Bool
   ) throws(Failure) -> KeptMount
 
-  /// A new connection to the system's bus, for a process that makes no socket any more.
-  func connectToBus() throws(Errno) -> Descriptor
+  /// What keeps it from hearing of the session and the machine, as sentences.
+  var problems: [String] { get }
+  /// Has the desktop show something; nobody waits for that.
+  func show(_ event: DesktopEvent)
+  /// Lets the machine sleep or end: the mount is gone.
+  func release()
 }
 
+/// Hears of nothing: that is for a process without keys.
 extension OwnKeeper: MountHost {
-  package func connectToBus() throws(Errno) -> Descriptor { try BusAddress.connectToSystem() }
+  package var problems: [String] { [] }
+  package func show(_ event: DesktopEvent) {}
+  package func release() {}
 
   /// Another process may be at it, so one at a time.
   package func mount(
@@ -42,10 +48,12 @@ extension OwnKeeper: MountHost {
   ) throws(Failure) -> KeptMount {
     let place: MountPointGuard
     do throws(Errno) { place = try MountPointGuard(mountPoint) } catch {
-      throw Failure(.badMountPoint, "\(mountPoint): \(error.description.lowercased())")
+      throw Failure(
+        .badMountPoint, "the mount point \(mountPoint): \(error.description.lowercased())",
+        hint: "something else has come to its place since it was looked at first")
     }
     do throws(MountError) {
-      let mounted = try Mounting.mount(at: mountPoint, options: options)
+      let mounted = try Mounting.mount(over: place.folder, at: mountPoint, options: options)
       guard isGuarded else {
         place.restore()
         return KeptMount(mounted: mounted, notices: [])

@@ -6,15 +6,21 @@ import POSIX
 /// The folder below the mount is write-protected as soon as the mount lies over it, and stays so,
 /// whatever becomes of this process. `chmod u+w` takes that back, or `chattr -i` what root has.
 struct MountPointGuard: ~Copyable {
-  private let folder: Descriptor
+  let folder: Descriptor
   private let before: FileStatus
 
   private static let writeBits: UInt32 = 0o222
 
   /// Takes hold of the folder, and makes it writable for a moment where an earlier guard has made
   /// it otherwise: fusermount3(1) mounts for a user only where that user may write.
+  ///
+  /// The path was looked at before the password was typed, and whoever may write in a folder above
+  /// can have put something else in its place since, such as a link to /etc. So it is looked at
+  /// once more, at what is held from now on: ELOOP if a link leads elsewhere, ENOTEMPTY.
   init(_ mountPoint: String) throws(Errno) {
-    let folder = try System.open(mountPoint, [.directory, .nonBlocking])
+    let folder = try System.open(mountPoint, [.directory, .noFollow, .nonBlocking])
+    if let path = System.path(of: folder), !path.hasSameBytes(as: mountPoint) { throw .loop }
+    guard try System.names(in: folder).isEmpty else { throw .notEmpty }
     let before = try System.status(of: folder)
     if System.userNumber != 0, before.user == System.userNumber, before.permissions & 0o200 == 0 {
       try? System.changeMode(of: folder, to: before.permissions | 0o200)

@@ -1,4 +1,3 @@
-import Bus
 package import Crypto
 import FuseBridge
 import POSIX
@@ -10,27 +9,27 @@ package enum MountServer {
   /// Unlocks, mounts, serves, and returns when the mount is gone. `onReady` gets what a person
   /// should be told; if it answers false, nobody is there to hear it, and the mount goes again.
   /// `onDamage` hears of each stored piece that a program asked for and that can't be read, and
-  /// `onLocked` at the end why the vault was locked; neither hears a name.
+  /// `onLocked` at the end why the vault was locked; neither hears a name. Nobody waits for either,
+  /// but for a second at the end.
   ///
   /// The signals are held before anything else, so that no thread ever has one of them unblocked;
   /// and no thread is there when the process gives up what it does not need, see `Enclosure`.
   package static func serve(
     _ settings: MountSettings, password: consuming SecretBytes, keeper: RemoteKeeper,
     onDamage: @escaping @Sendable (String) -> Void = { System.log("damage: \($0)") },
-    onLocked: (String) -> Void = { System.log($0, isError: false) },
+    onLocked: @escaping @Sendable (String) -> Void = { System.log($0, isError: false) },
     onReady: @escaping @Sendable ([String]) -> Bool
   ) throws(Failure) {
     System.holdSignals()
-    // Where the user keeps libraries, they can't be read later.
-    if BusAddress.system != nil || BusAddress.session != nil { _ = BusLibrary.load() }
-    Enclosure.confineFiles(settings)
+    let unconfined = Enclosure.confineFiles(settings)
     let vault = try unlock(settings, password)
-    vault.volume.unreadable.onDamage(onDamage)
+    let teller = Teller()
+    vault.volume.unreadable.onDamage { damage in teller.tell { onDamage(damage) } }
     let mount = try ActiveMount(vault, settings, host: keeper)
     let server: ControlServer
     do throws(Failure) {
       server = try ControlServer(mount)
-      try watch(mount)
+      try watch(mount, keeper)
       try server.start()
     } catch {
       mount.discard()
@@ -38,20 +37,25 @@ package enum MountServer {
     }
     // Whatever needs a socket has it by now.
     let notices =
-      vault.notices + mount.notices + Warnings.now + mount.login.problems
-      + Enclosure.refuseCalls()
+      vault.notices + mount.notices + Warnings.now + keeper.problems
+      + unconfined + Enclosure.refuseCalls()
     defer {
       server.close()
-      onLocked("locked: \(mount.cause.sentence)")
+      let cause = mount.cause.sentence
+      teller.tell { onLocked("locked: \(cause)") }
+      teller.finish(nanoseconds: 1_000_000_000)
       server.waitForAnswers()
     }
     try mount.run {
-      guard !onReady(notices) else { return vault.forgetFailedAttempts() }
-      _ = try? Thread.start("coffre-lock") { mount.lock(.notReady) }
+      // A terminal that is held holds this worker for a second only.
+      _ = Step("coffre-ready") {
+        guard !onReady(notices) else { return vault.forgetFailedAttempts() }
+        _ = try? Thread.start("coffre-lock") { mount.lock(.notReady) }
+      }.wait(nanoseconds: 1_000_000_000)
     }
-    mount.login.end()
+    keeper.release()
     let failure = mount.failure
-    mount.desktop.tell(mount.cause, isLost: failure != nil)
+    keeper.show(.locked(mount.cause, isLost: failure != nil))
     if let failure { throw failure }
   }
 
@@ -68,10 +72,10 @@ package enum MountServer {
     } catch { throw Failure(error, vault: settings.vault) }
   }
 
-  /// The threads that lock: one at a signal, one at what happens to the session, one when nobody
-  /// used the mount for long, one when its time is over. The last two are apart: one may wait for
-  /// the disk, and the other must not.
-  private static func watch(_ mount: ActiveMount) throws(Failure) {
+  /// The threads that lock: one at a signal, one for each thing that happens to the session (sleep
+  /// hurries a lock that is under way), one when nobody used the mount for long, one when its time
+  /// is over. The last two are apart: one may wait for the disk, and the other must not.
+  private static func watch(_ mount: ActiveMount, _ keeper: RemoteKeeper) throws(Failure) {
     do throws(Errno) {
       try Thread.start("coffre-signals") {
         while true {
@@ -79,8 +83,9 @@ package enum MountServer {
           mount.lock(.signal)
         }
       }
-      mount.desktop.start()
-      try mount.login.start { mount.lock($0.cause) }
+      try keeper.watch(mount.settings.eventPolicy) { event in
+        _ = Step("coffre-lock") { mount.lock(event.cause) }
+      }
       if let seconds = mount.settings.lockAfter {
         try Thread.start("coffre-idle") { IdleLock.watch(mount, limit: seconds * 1_000_000_000) }
       }

@@ -17,6 +17,12 @@ enum SessionEvent: Hashable, Sendable, CaseIterable {
     case .logout: .sessionEnd
     }
   }
+
+  /// The event of a cause, of which those that are none of the session have none.
+  init?(_ cause: LockCause) {
+    guard let event = Self.allCases.first(where: { $0.cause == cause }) else { return nil }
+    self = event
+  }
 }
 
 /// At which of these a mount is locked.
@@ -32,6 +38,30 @@ enum EventPolicy: Hashable, Sendable {
     case (.untilFirstUnlock, .screenLock): false
     case (.untilFirstUnlock(let onSuspend), .suspend): onSuspend
     case (.untilFirstUnlock, .shutdown), (.untilFirstUnlock, .logout): true
+    }
+  }
+
+  /// As the keeper is told of it.
+  var message: Message {
+    switch self {
+    case .complete: Message("watch", ["protection": Protection.complete.rawValue])
+    case .untilFirstUnlock(let onSuspend):
+      Message(
+        "watch",
+        [
+          "protection": Protection.untilFirstUnlock.rawValue,
+          "lock-on-suspend": onSuspend ? "yes" : "no",
+        ])
+    }
+  }
+
+  init?(_ message: Message) {
+    guard message.verb == "watch" else { return nil }
+    switch Protection(rawValue: message["protection"] ?? "") {
+    case .complete: self = .complete
+    case .untilFirstUnlock:
+      self = .untilFirstUnlock(onSuspend: message["lock-on-suspend"] == "yes")
+    case nil: return nil
     }
   }
 

@@ -19,6 +19,27 @@ import Testing
     #expect(EventPolicy.untilFirstUnlock(onSuspend: true).delayed == "sleep:shutdown")
   }
 
+  /// To the keeper and back, and nothing else.
+  @Test func theyGoAsMessages() {
+    let policies: [EventPolicy] = [
+      .complete, .untilFirstUnlock(onSuspend: false), .untilFirstUnlock(onSuspend: true),
+    ]
+    for policy in policies { #expect(EventPolicy(policy.message) == policy) }
+    #expect(EventPolicy(Message("mount", ["protection": "complete"])) == nil)
+    #expect(EventPolicy(Message("watch")) == nil)
+    for event in SessionEvent.allCases { #expect(SessionEvent(event.cause) == event) }
+    #expect(SessionEvent(.requested) == nil)
+    let shown: [DesktopEvent] = [
+      .locksSoon(seconds: 30), .isUsed, .locked(.screen, isLost: false),
+      .locked(.idle, isLost: true),
+    ]
+    for event in shown { #expect(DesktopEvent(event.message) == event) }
+    for fields in [[:], ["seconds": "-1"], ["seconds": "99999999999999999999"]] {
+      #expect(DesktopEvent(Message("locks-soon", fields)) == nil)
+    }
+    #expect(DesktopEvent(Message("locked", ["cause": "because"])) == nil)
+  }
+
   @Test func eachEventHasACauseOfItsOwn() {
     let causes = Set(SessionEvent.allCases.map(\.cause))
     #expect(causes == [.screen, .suspend, .shutdown, .sessionEnd])

@@ -99,6 +99,43 @@ struct EndTests {
     try vault.lock()
   }
 
+  /// Ctrl-S at its terminal, before it says anything or after: neither the mount nor a lock waits.
+  @Test(.enabled(if: Command.has("python3")), arguments: ["before", "after"])
+  func aTerminalThatIsHeldHoldsNothing(when: String) throws {
+    let vault = try Mounted(mounting: false)
+    let outcome = try vault.sh(
+      """
+      /usr/bin/python3 - "$COFFRE" \(when) <<'END'
+      import os, pty, subprocess, sys, termios, time
+      master, slave = pty.openpty()
+      if sys.argv[2] == "before":
+          termios.tcflow(slave, termios.TCOOFF)
+      process = subprocess.Popen(
+        [sys.argv[1], "mount", "--foreground", "--password-file", "password", "vault", "mount"],
+        stderr=slave)
+      deadline = time.time() + 60
+      while not os.path.ismount("mount"):
+          assert process.poll() is None and time.time() < deadline
+          time.sleep(0.02)
+      if sys.argv[2] == "after":
+          text = b""
+          while b"mounted" not in text:
+              text += os.read(master, 1000)
+          termios.tcflow(slave, termios.TCOOFF)
+      subprocess.run(["sh", "-euc", "seq 30000 > mount/file"], check=True, timeout=30)
+      try:
+          subprocess.run([sys.argv[1], "lock", "vault"], check=True, timeout=30)
+          assert process.wait(30) == 0, process.returncode
+      finally:
+          process.kill()
+      END
+      test "$(ls mount)" = ""
+      """, in: vault.scratch)
+    #expect(outcome.status == 0, "\(outcome.output)")
+    try vault.open()
+    try vault.check("test $(wc -l < file) = 30000")
+  }
+
   @Test func aPipeFromMountEnds() throws {
     let vault = try Mounted(mounting: false)
     let outcome = try vault.sh(

@@ -102,7 +102,7 @@ struct HolderTests {
       test $status = 25
       mountpoint -q mount
       "$COFFRE" lock --wait vault
-      ! mountpoint -q mount
+      if mountpoint -q mount; then exit 1; fi
       """)
     #expect(outcome.status == 0, "\(outcome.output)")
     try vault.open()
@@ -135,16 +135,45 @@ struct HolderTests {
       "$COFFRE" mount second other --password-file password
       "$COFFRE" lock --all || status=$?
       test $status = 25
-      ! mountpoint -q other
+      if mountpoint -q other; then echo 'other is open'; exit 1; fi
       mountpoint -q mount
       "$COFFRE" lock --all --force
-      ! mountpoint -q mount
+      if mountpoint -q mount; then echo 'mount is open'; exit 1; fi
       "$COFFRE" lock --all
       """)
     #expect(outcome.status == 0, "\(outcome.output)")
     #expect(!vault.isMounted(other))
     #expect(try vault.coffre(["lock"]).status == 2)
     #expect(try vault.coffre(["lock", "--all", vault.vault]).status == 2)
+  }
+
+  /// Whichever of the two is looked at first.
+  @Test(arguments: ["head", "tail"]) func oneThatIsWaitedForKeepsNoOtherOpen(held: String) throws {
+    let vault = try Mounted()
+    let other = try vault.makeFolder("other")
+    let outcome = try vault.sh(
+      """
+      "$COFFRE" init second --password-file password
+      "$COFFRE" mount second other --password-file password
+      "$COFFRE" status | sed -n 's/^[^ ].* on //p' > both
+      test $(wc -l < both) = 2
+      held=$(\(held) -n 1 both)
+      free=$(grep -vxF "$held" both)
+      env -C "$held" sleep 60 &
+      holder=$!
+      trap 'kill $holder 2>/dev/null || true' EXIT
+      sleep 0.5
+      "$COFFRE" lock --all --wait=60s &
+      waiting=$!
+      for i in $(seq 100); do mountpoint -q "$free" || break; sleep 0.1; done
+      if mountpoint -q "$free"; then echo "$free is open"; exit 1; fi
+      mountpoint -q "$held"
+      kill $holder
+      wait $waiting
+      if mountpoint -q "$held"; then echo "$held is open"; exit 1; fi
+      """, in: vault.scratch)
+    #expect(outcome.status == 0, "\(outcome.output)")
+    #expect(!vault.isMounted(other) && !vault.isMounted(vault.mount))
   }
 
   /// Programs that write, rename, map and read while it is locked again and again.

@@ -70,6 +70,20 @@ struct LoginTests {
     #expect(locks(vault))
   }
 
+  /// GNOME gives the programs below the user's manager no such variable; and from systemd 256 on
+  /// the manager has a session of its own, which goes on.
+  @Test(arguments: [("", ["user", "display"]), ("m1", ["user", "display", "manager"])])
+  func theSessionMayBeTheUsersDisplay(variable: String, known: [String]) throws {
+    let (vault, bus) = try scene(known: known, session: variable)
+    try vault.open(["--protection", "until-first-unlock"])
+    for name in ["m1", "c3"] { try bus.login(["removed", name]) }
+    #expect(!locks(vault, within: 2))
+    try bus.login(["removed", "c1"])
+    #expect(locks(vault))
+    let status = try vault.coffre(["status"]).output
+    #expect(status.contains("the session ended"), "\(status)")
+  }
+
   @Test func whatIsMeantForOthersDoesNotLock() throws {
     let (vault, bus) = try scene()
     // Locked before it was mounted: whoever mounts it knows.
@@ -129,6 +143,26 @@ struct LoginTests {
     let script = "dd if=/dev/zero of=mount/big bs=64k count=300000 2> dd & sleep 2"
     let writer = try vault.sh(script, in: vault.scratch)
     #expect(writer.status == 0, "\(writer.output)")
+    try expectShortSleepDelay(vault, bus)
+  }
+
+  /// A lock is under way that would serve such a program for ten seconds: a screen lock, of which
+  /// the same thread hears, or a person's.
+  @Test(.timeLimit(.minutes(2)), arguments: ["screen", "person"])
+  func sleepHurriesALockThatIsUnderWay(first: String) throws {
+    let (vault, bus) = try scene()
+    try vault.open()
+    let lock = first == "person" ? "\"$COFFRE\" lock --force vault > locked 2>&1 &" : ""
+    let writer = try vault.sh(
+      """
+      dd if=/dev/zero of=mount/big bs=64k count=300000 2> dd &
+      sleep 2
+      \(lock)
+      """, in: vault.scratch)
+    #expect(writer.status == 0, "\(writer.output)")
+    if first == "screen" { try bus.login(["lock", "c1"]) }
+    Clock.sleep(nanoseconds: 1_000_000_000)
+    #expect(vault.isMounted(vault.mount), "the lock is under way")
     try expectShortSleepDelay(vault, bus)
   }
 
@@ -203,7 +237,52 @@ struct LoginTests {
     try vault.lock()
     let taken = Clock.monotonic - start
     #expect(taken < 8_000_000_000, "\(taken) ns")
+    try vault.open()
+    let status = try vault.coffre(["status"]).output
+    #expect(status.contains("problem: the system bus does not answer yet"), "\(status)")
+    try vault.lock()
     #expect(!vault.isMounted(vault.mount))
+  }
+
+  /// It has none, so nothing would lock the vault when the screen is locked: that is said at once.
+  @Test func aBusThatCannotBeReachedIsToldOf() throws {
+    let vault = try Mounted(mounting: false)
+    vault.environment = [
+      "DBUS_SYSTEM_BUS_ADDRESS=unix:path=\(vault.scratch)/none", "DBUS_SESSION_BUS_ADDRESS=",
+    ]
+    let told = "the system bus can't be reached"
+    let mounted = try vault.coffre([
+      "mount", vault.vault, vault.mount, "--password-file", vault.password,
+    ])
+    #expect(mounted.status == 0 && mounted.output.contains("warning: " + told), "\(mounted.output)")
+    let status = try vault.coffre(["status"]).output
+    #expect(status.contains("problem: " + told), "\(status)")
+  }
+
+  /// Whoever can speak to a bus can have programs started: the process with the keys can't.
+  @Test func theProcessWithTheKeysIsOnNoBus() throws {
+    let (vault, bus) = try scene()
+    try vault.open()
+    let daemon = try vault.daemon()
+    let text = try String(contentsOfFile: "/proc/\(daemon)/status", encoding: .utf8)
+    let keeper = try #require(try /PPid:\s+(\d+)/.firstMatch(in: text)?.1)
+    let clients = try bus.login(["clients"]).split(whereSeparator: \.isWhitespace).map(String.init)
+    #expect(clients.contains(String(keeper)), "\(clients)")
+    #expect(!clients.contains(String(daemon)), "\(clients)")
+    // Nobody else looks into a process that is not dumped.
+    if Command.isRoot {
+      let bytes = try System.readFile("/proc/\(daemon)/maps", limit: 1 << 22)
+      let memory = String(decoding: bytes, as: UTF8.self)
+      #expect(memory.contains("libcrypto") && !memory.contains("libsystemd"))
+    }
+    // Killed, it hears of nothing any more, and says so.
+    kill(try #require(Int32(keeper)), SIGKILL)
+    var status = ""
+    for _ in 0..<100 where !status.contains("problem: the process that mounts has ended") {
+      Clock.sleep(nanoseconds: 50_000_000)
+      status = try vault.coffre(["status"]).output
+    }
+    #expect(status.contains("problem: the process that mounts has ended"), "\(status)")
   }
 
   /// Processor time of a process, in hundredths of a second.
@@ -232,7 +311,7 @@ struct LoginTests {
       """
       mkdir lib && cp "$(ldconfig -p | sed -n 's/.*libcrypto.so.3 .*=> //p' | head -n 1)" \
         lib/libsystemd.so.0
-      ! ldd "$COFFRE" | grep systemd
+      if ldd "$COFFRE" | grep systemd; then exit 1; fi
       LD_LIBRARY_PATH=$PWD/lib "$COFFRE" mount --password-file password vault mount
       """, in: vault.scratch)
     #expect(outcome.status == 0, "\(outcome.output)")
@@ -286,7 +365,16 @@ struct LoginTests {
     #expect(!notices.contains("name-of-a-file") && !notices.contains(vault.scratch))
     try vault.open()
     try vault.lock()
-    let after = bus.notices
-    #expect(after == notices, "whoever locks it himself is not told")
+    // What came before the next notice is in the log by then.
+    try vault.open()
+    try bus.login(["lock", "c1"])
+    #expect(locks(vault))
+    var count = 0
+    for _ in 0..<40 where count < 2 {
+      Clock.sleep(nanoseconds: 50_000_000)
+      count = bus.notices.components(separatedBy: " Notify ").count - 1
+    }
+    #expect(count == 2, "whoever locks it himself is not told: \(bus.notices)")
+    #expect(bus.notices.components(separatedBy: "the screen was locked").count == 3)
   }
 }

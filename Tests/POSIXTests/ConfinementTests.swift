@@ -9,11 +9,11 @@ import Testing
 /// back.
 @Suite struct ConfinementTests {
   /// A call by its number, as nothing of the C library stands in the way then.
-  private static func call(_ number: Int, _ argument: Int = 0) -> Errno? {
+  private static func call(_ number: Int, _ argument: Int = 0, _ other: Int = 0) -> Errno? {
     typealias Raw = @convention(c) (Int, Int, Int, Int, Int, Int, Int) -> Int
     guard let symbol = unsafe dlsym(nil, "syscall") else { return nil }
     let raw = unsafe unsafeBitCast(symbol, to: Raw.self)
-    let result = raw(number, argument, 0, 0, 0, 0, 0)
+    let result = raw(number, argument, other, 0, 0, 0, 0)
     if number == clone, result == 0 { _exit(0) }
     return result < 0 ? .current : nil
   }
@@ -25,15 +25,25 @@ import Testing
       ("execve", 59), ("execveat", 322), ("fork", 57), ("vfork", 58), ("process_vm_readv", 310),
       ("process_vm_writev", 311), ("mount", 165), ("umount2", 166), ("ptrace", 101),
       ("pidfd_getfd", 438), ("io_uring_setup", 425), ("x32 getpid", 0x4000_0027),
+      ("truncate", 76), ("chmod", 90), ("fchmodat", 268), ("chown", 92), ("lchown", 94),
+      ("fchownat", 260), ("setxattr", 188), ("lsetxattr", 189), ("removexattr", 197),
+      ("lremovexattr", 198), ("utime", 132), ("utimes", 235), ("futimesat", 261),
+      ("utimensat", 280), ("kill", 62), ("tkill", 200), ("rt_sigqueueinfo", 129),
+      ("rt_tgsigqueueinfo", 297),
     ]
+    private static let (tgkill, limits, control, ioctl) = (234, 302, 72, 16)
   #else
     private static let clone = 220
     private static let refused: [(String, Int)] = [
       ("socket", 198), ("socketpair", 199), ("connect", 203), ("bind", 200), ("listen", 201),
       ("execve", 221), ("execveat", 281), ("process_vm_readv", 270),
       ("process_vm_writev", 271), ("mount", 40), ("umount2", 39), ("ptrace", 117),
-      ("pidfd_getfd", 438), ("io_uring_setup", 425),
+      ("pidfd_getfd", 438), ("io_uring_setup", 425), ("truncate", 45), ("fchmodat", 53),
+      ("fchownat", 54), ("setxattr", 5), ("lsetxattr", 6), ("removexattr", 14),
+      ("lremovexattr", 15), ("utimensat", 88), ("kill", 129), ("tkill", 130),
+      ("rt_sigqueueinfo", 138), ("rt_tgsigqueueinfo", 240),
     ]
+    private static let (tgkill, limits, control, ioctl) = (131, 261, 25, 29)
   #endif
 
   @Test(.timeLimit(.minutes(1))) func callsAreRefusedInAllThreads() async {
@@ -77,6 +87,48 @@ import Testing
       _ = try Pipe()
       try writeFile(scratch.path("file"), [1])
       _ = client
+    }
+  }
+
+  /// The files Landlock keeps nobody from changing by path, and the processes of the same user.
+  @Test(.timeLimit(.minutes(1))) func nothingIsChangedByPathOrSignal() async {
+    await #expect(processExitsWith: .success) {
+      let scratch = ScratchDirectory()
+      let path = scratch.path("file")
+      try writeFile(path, [1, 2, 3])
+      let parent = Int(getppid())
+      let pipe = try Pipe()
+      let before = try System.status(at: path)
+      let isAllowed = unsafe truncate(path, 3) == 0 && chmod(path, 0o600) == 0
+      #expect(isAllowed, "nothing but the filter refuses it")
+
+      try Confinement.refuseCalls()
+      let results = unsafe [
+        truncate(path, 0), chmod(path, 0o777), chown(path, getuid(), getgid()), utimes(path, nil),
+        kill(pid_t(parent), 0), kill(-1, 0),
+      ]
+      #expect(results == [-1, -1, -1, -1, -1, -1])
+      let after = try System.status(at: path)
+      #expect(after == before)
+      let number = Int(pipe.reading.rawValue)
+      for failure in [
+        ConfinementTests.call(ConfinementTests.tgkill, parent, parent),
+        ConfinementTests.call(ConfinementTests.limits, parent, 0),
+        ConfinementTests.call(ConfinementTests.control, number, 8 /* F_SETOWN */),
+        ConfinementTests.call(ConfinementTests.control, number, 15 /* F_SETOWN_EX */),
+        ConfinementTests.call(ConfinementTests.ioctl, number, 0x8901 /* FIOSETOWN */),
+      ] {
+        #expect(failure == .notPermitted)
+      }
+      // Of its own, as pthread_kill(3), abort(3) and sysconf(3) do.
+      let own = [
+        ConfinementTests.call(ConfinementTests.tgkill, Int(getpid()), Int(getpid())),
+        ConfinementTests.call(ConfinementTests.limits, 0, 0),
+        ConfinementTests.call(ConfinementTests.control, number, 3),
+      ]
+      #expect(own == [nil, nil, nil])
+      withExtendedLifetime(scratch) {}
+      _ = pipe
     }
   }
 

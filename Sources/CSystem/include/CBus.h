@@ -13,8 +13,6 @@ typedef struct sd_bus_message sd_bus_message;
 int coffre_bus_load(const char *library);
 /* A connection to a message bus; what it says is not waited for. */
 int coffre_bus_open(const char *address, sd_bus **bus);
-/* The same over a socket that is connected already, which it takes. */
-int coffre_bus_adopt(int connection, sd_bus **bus);
 void coffre_bus_close(sd_bus *bus);
 /* 1 if something was done, with a message if one came; 0 if there is nothing to do. */
 int coffre_bus_process(sd_bus *bus, sd_bus_message **message);

@@ -14,6 +14,8 @@ int coffre_fallocate(int fd, int mode, off_t offset, off_t length);
 /* The flag that `chattr +i` sets, which holds for root as well. */
 int coffre_is_immutable(int fd);
 int coffre_set_immutable(int fd, int on);
+/* When a file was made, in nanoseconds since 1970; -1 where that is not kept. */
+int coffre_birth(int fd, uint64_t *nanoseconds);
 int coffre_memfd_secret(void);
 int coffre_accept4(int fd);
 int coffre_peer(int fd, int *pid, unsigned *uid, unsigned *gid);

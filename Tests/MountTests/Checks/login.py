@@ -31,7 +31,8 @@ def session(name, interface):
 
 
 def setup(user, *known):
-    """Sessions c1 and c3 of a user and c2 of another; how this process is known: by `pid`, as a `user`."""
+    """Sessions c1 and c3 of a user, m1 of that user's manager, and c2 of another; how whoever mounts is known: by
+    `pid` as part of c1, or of the `manager`; as a `user`, whose `display` is c1."""
     for _ in range(200):
         if bus.name_has_owner(LOGIN):
             break
@@ -39,18 +40,31 @@ def setup(user, *known):
     mock = manager(MOCK)
     for name, owner in ("c1", int(user)), ("c2", 4242), ("c3", int(user)):
         mock.AddSession(name, "seat0", dbus.UInt32(owner), "user" + name, True)
-    if "pid" in known:
-        mock.AddMethod(MANAGER, "GetSessionByPID", "u", "o", 'ret = "%s"' % path("c1"))
+    mock.AddSession("m1", "seat0", dbus.UInt32(user), "userm1", True)
+    session("m1", MOCK).UpdateProperties(SESSION, {"Class": "manager"})
+    for word, name in ("pid", "c1"), ("manager", "m1"):
+        if word in known:
+            mock.AddMethod(MANAGER, "GetSessionByPID", "u", "o", 'ret = "%s"' % path(name))
+    if "display" in known:
+        place = dbus.Struct(("c1", dbus.ObjectPath(path("c1"))), signature="so")
+        # UpdateProperties takes no structure.
+        found = bus.get_object(LOGIN, ROOT + "/user/" + user)
+        dbus.Interface(found, PROPERTIES).Set(LOGIN + ".User", "Display", place)
     if "user" in known:
         mock.AddMethod(MANAGER, "GetUserByPID", "u", "o", 'ret = "%s/user/%s"' % (ROOT, user))
-
-
     if "no-inhibit" in known:
         mock.AddMethod(MANAGER, "Inhibit", "ssss", "h", "raise dbus.exceptions.DBusException('no')")
 
 
 def inhibitors():
     return [str(entry[0]) for entry in manager(MANAGER).ListInhibitors()]
+
+
+def clients():
+    """The numbers of the processes on the bus."""
+    driver = dbus.Interface(bus.get_object("org.freedesktop.DBus", "/org/freedesktop/DBus"), "org.freedesktop.DBus")
+    names = [name for name in driver.ListNames() if name.startswith(":")]
+    return sorted({int(driver.GetConnectionUnixProcessID(name)) for name in names})
 
 
 def emit(name, signature, *arguments):
@@ -127,6 +141,8 @@ if command == "setup":
     setup(*words)
 elif command == "inhibitors":
     print(" ".join(inhibitors()))
+elif command == "clients":
+    print(" ".join(str(number) for number in clients()))
 elif command == "forge":
     forge()
 elif command == "release":

@@ -38,7 +38,7 @@ refuses() {
 }
 
 stranger() { setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"; }
-trap '"$COFFRE" lock vault 2> /dev/null || true; chattr -i place flags/place 2> /dev/null || true' EXIT
+trap '"$COFFRE" lock vault 2> /dev/null || true; chattr -i place flags/place mine 2> /dev/null || true' EXIT
 mkdir place
 chmod 755 . place
 
@@ -123,5 +123,18 @@ if "$COFFRE" mount vault new --password-file password -o context=none 2> /dev/nu
 fi
 test ! -e new || fail "a mount that fails leaves nothing"
 test -d place || fail "a folder that was there stays"
+
+# One that its owner has removed; another one that he made has its inode now, on ext4.
+open new
+umount new
+inode=$(stat -c %i new)
+chattr -i new
+rmdir new
+mkdir mine
+test "$(stat -c %i mine)" = "$inode" || echo "no inode is used again here"
+while ! "$COFFRE" mount vault mine --password-file password; do sleep 0.1; done
+close
+test -d mine || fail "a lock takes a folder away that was not made for it"
+rm "$XDG_STATE_HOME"/coffre/mountpoint-*
 if ls "$XDG_STATE_HOME"/coffre/mountpoint-* 2> /dev/null; then fail "a mark is left"; fi
 echo passed
