@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/xattr.h>
 
 #include "CBus.h"
 #include "CConfine.h"
@@ -14,6 +15,9 @@ int coffre_fallocate(int fd, int mode, off_t offset, off_t length);
 /* The flag that `chattr +i` sets, which holds for root as well. */
 int coffre_is_immutable(int fd);
 int coffre_set_immutable(int fd, int on);
+/* The flag that `chattr +d` sets, by which dump(8) and some backup programs pass a file by. */
+int coffre_is_undumped(int fd);
+int coffre_set_undumped(int fd, int on);
 int coffre_memfd_secret(void);
 int coffre_accept4(int fd);
 int coffre_peer(int fd, int *pid, unsigned *uid, unsigned *gid);
