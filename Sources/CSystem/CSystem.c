@@ -25,17 +25,23 @@ int coffre_fallocate(int fd, int mode, off_t offset, off_t length) {
   return fallocate(fd, mode, offset, length);
 }
 
-int coffre_is_immutable(int fd) {
+static int has_flag(int fd, int flag) {
   int flags = 0;
-  return ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && (flags & FS_IMMUTABLE_FL) != 0;
+  return ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && (flags & flag) != 0;
 }
 
-int coffre_set_immutable(int fd, int on) {
+static int set_flag(int fd, int flag, int on) {
   int flags = 0;
   if (ioctl(fd, FS_IOC_GETFLAGS, &flags) != 0) return -1;
-  flags = on ? flags | FS_IMMUTABLE_FL : flags & ~FS_IMMUTABLE_FL;
+  if (((flags & flag) != 0) == (on != 0)) return 0;
+  flags ^= flag;
   return ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
+
+int coffre_is_immutable(int fd) { return has_flag(fd, FS_IMMUTABLE_FL); }
+int coffre_set_immutable(int fd, int on) { return set_flag(fd, FS_IMMUTABLE_FL, on); }
+int coffre_is_undumped(int fd) { return has_flag(fd, FS_NODUMP_FL); }
+int coffre_set_undumped(int fd, int on) { return set_flag(fd, FS_NODUMP_FL, on); }
 
 int coffre_birth(int fd, uint64_t *nanoseconds) {
   struct statx status;

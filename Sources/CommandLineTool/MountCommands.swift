@@ -7,13 +7,15 @@ enum InitCommand {
   static func run(_ arguments: Arguments) throws(Failure) {
     let path = arguments.positional[0]
     let source = try PasswordSource(arguments)
+    let word = arguments.value("backup") ?? BackupPolicy.exclude.rawValue
+    let backup = try BackupPolicy(word: word)
     do throws(VaultError) { try Vault.checkCreatable(at: path) } catch {
       throw Failure(error, vault: path)
     }
     let password = try source.read("New password for the vault", twice: true)
-    do throws(VaultError) { try Vault.create(at: path, password: password) } catch {
-      throw Failure(error, vault: path)
-    }
+    do throws(VaultError) {
+      try Vault.create(at: path, password: password, backup: backup)
+    } catch { throw Failure(error, vault: path) }
     Output.note("the vault is made; without its password nobody can open it, so keep that safe")
   }
 }

@@ -117,13 +117,15 @@ enum InfoCommand {
     let path = arguments.positional[0]
     let vault: Vault
     let information: VaultInformation
+    let backup: BackupPolicy
     do throws(VaultError) {
       vault = try Vault(path: path)
       information = try vault.information()
+      backup = try vault.backupPolicy()
     } catch { throw Failure(error, vault: path) }
     let mounted = try ControlClient.mounts(at: vault.path).map(\.status.mountPoint)
     if arguments.has("json") {
-      return Output.line(json(vault.path, information, mounted).text)
+      return Output.line(json(vault.path, information, backup, mounted).text)
     }
     Output.line("vault           \(vault.path)")
     Output.line("id              \(information.identifier)")
@@ -135,12 +137,13 @@ enum InfoCommand {
     if information.copiesDiffer {
       Output.line("                one copy is damaged or older; the next mount makes it good")
     }
+    Output.line("backup          \(backup.rawValue)")
     Output.line(
       "mounted         \(mounted.isEmpty ? "no" : "on " + mounted.joined(separator: ", "))")
   }
 
   private static func json(
-    _ path: String, _ information: VaultInformation, _ mounted: [String]
+    _ path: String, _ information: VaultInformation, _ backup: BackupPolicy, _ mounted: [String]
   ) -> JSON {
     .object([
       ("vault", .string(path)), ("id", .string(information.identifier)),
@@ -149,6 +152,7 @@ enum InfoCommand {
       ("keySlots", .number(Int64(information.slots))),
       ("configurationGeneration", .unsigned(information.generation)),
       ("configurationCopiesDiffer", .bool(information.copiesDiffer)),
+      ("backup", .string(backup.rawValue)),
       ("mountPoints", .array(mounted.map { .string($0) })),
     ])
   }

@@ -10,7 +10,7 @@ package struct Verb: Sendable {
   let run: @Sendable (Arguments) throws(Failure) -> Void
 
   package static let all: [Verb] = [
-    initialize, mount, lock, status, info, verify, passwd, help,
+    initialize, mount, lock, status, info, verify, passwd, backupPolicy, help,
   ]
 
   package static func named(_ name: String) -> Verb? { all.first { $0.name == name } }
@@ -27,7 +27,9 @@ package struct Verb: Sendable {
 
   private static let initialize = Verb(
     name: "init", operands: ["VAULT"], summary: "make a new vault in a new or empty folder",
-    options: secret("", "the password"), run: InitCommand.run)
+    options: [
+      Option("backup", value: "POLICY", "exclude (as it is), or include-ciphertext")
+    ] + secret("", "the password"), run: InitCommand.run)
 
   private static let mount = Verb(
     name: "mount", operands: ["VAULT", "MOUNTPOINT"],
@@ -45,7 +47,7 @@ package struct Verb: Sendable {
       Option("accept-journal-loss", "give up what a damaged journal can't tell, and go on"),
       Option(
         "o", value: "OPTION,...",
-        "options of mount(8) and fuse(8): ro, dev, noexec, ...; and noguard"),
+        "options of mount(8) and fuse(8): ro, dev, ...; noguard, nobackupmarker"),
     ] + secret("", "the password"), run: MountCommand.run)
 
   private static let lock = Verb(
@@ -78,6 +80,11 @@ package struct Verb: Sendable {
     name: "passwd", operands: ["VAULT"], summary: "change the password, mounted or not",
     options: secret("", "the old password") + secret("new-", "the new password"),
     run: PasswdCommand.run)
+
+  private static let backupPolicy = Verb(
+    name: "backup-policy", operands: ["VAULT", "[POLICY]"],
+    summary: "tell or set whether backups pass it by: exclude, include-ciphertext", options: [],
+    run: BackupCommand.run)
 
   private static let help = Verb(
     name: "help", operands: ["[VERB|exit-codes]"], summary: "explain a verb, or the exit codes",

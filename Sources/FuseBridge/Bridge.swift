@@ -10,6 +10,7 @@ internal import Volume
 final class Bridge: Sendable {
   let volume: Volume
   let options: MountOptions
+  let marker: ViewMarker
   let known = KnownInodes()
   let kernel = Kernel()
   let activity: Activity
@@ -36,6 +37,7 @@ final class Bridge: Sendable {
   init(volume: Volume, options: MountOptions) {
     self.volume = volume
     self.options = options
+    marker = ViewMarker(isShown: options.isMarked)
     activity = Activity(limit: options.idleLimit, end: options.end)
     notifier = Notifier(kernel: kernel)
   }
@@ -140,14 +142,14 @@ final class Bridge: Sendable {
 
   /// Counts a lookup, before the answer: the forget may come before the answer's call returns.
   func remember(_ inode: InodeNumber) {
-    volume.retain(inode)
+    if !inode.isTag { volume.retain(inode) }
     known.retain(inode)
   }
 
   func forget(_ inode: InodeNumber, _ count: UInt64) {
     guard inode != .root else { return }
     known.forget(inode, count)
-    volume.forget(inode, count: count)
+    if !inode.isTag { volume.forget(inode, count: count) }
   }
 
   func answer(_ reply: consuming Reply, entry attributes: Attributes) {

@@ -5,6 +5,8 @@ package struct MountOptions: Sendable {
   /// Other users may look in as well, as far as modes let them; for a user who is not root it needs
   /// `user_allow_other` in /etc/fuse.conf.
   package var allowOther = false
+  /// Backup programs are told to pass the mount by, see `ViewMarker`.
+  package var isMarked = true
   /// Device files work (`dev`); for root only.
   package var deviceFiles = false
   /// Set-uid bits work (`suid`); for root only.

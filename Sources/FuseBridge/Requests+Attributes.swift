@@ -17,6 +17,7 @@ extension Bridge {
       if handle.isWritable, let refusal = known.takeRefusal(of: inode) {
         throw .system(refusal)
       }
+      if let tag = ViewTag.of(inode) { return reply.attributes(try attributes(of: tag)) }
       reply.attributes(try volume.attributes(of: inode))
     } catch {
       reply.error(error.errno)
@@ -31,6 +32,7 @@ extension Bridge {
     do throws(VolumeError) {
       let isWriteback = Self.isWriteback(fields)
       try admit(isWriteback ? .writeBack : .start, isActivity: !isWriteback)
+      guard !inode.isTag else { throw .system(.notPermitted) }
       var change = try AttributeChange(
         values, fields, clearsSetID: Worker.current.clearsSetID)
       if change.clearsSetID, change.mode == nil {

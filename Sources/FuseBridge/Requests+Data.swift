@@ -11,6 +11,7 @@ extension Bridge {
   /// fs/fuse/file.c). Past our end it is right: the kernel may know of a larger size, by pages it
   /// has not written back, and what lies between is a hole.
   func read(_ inode: InodeNumber, _ count: Int, at offset: off_t, _ reply: consuming Reply) {
+    if let tag = ViewTag.of(inode) { return read(tag, count, at: offset, reply) }
     do throws(VolumeError) {
       try admit(.start)
       let start = try UInt64(offset: offset)
@@ -63,6 +64,8 @@ extension Bridge {
     do throws(VolumeError) {
       try admit(.start)
       guard flags == 0 else { throw .system(.invalid) }
+      // The kernel copies by itself then.
+      guard !source.isTag else { throw .system(.crossDevice) }
       let copied = try volume.copyRange(
         from: source, at: UInt64(offset: start), to: target, at: UInt64(offset: offset),
         count: UInt64(min(max(count, 0), 16 << 20)))

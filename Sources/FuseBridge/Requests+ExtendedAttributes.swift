@@ -10,7 +10,7 @@ extension Bridge {
   func getxattr(_ name: Name, _ inode: InodeNumber, _ size: Int, _ reply: consuming Reply) {
     do throws(VolumeError) {
       try admit(.start)
-      answer(reply, try volume.getAttribute(name.bytes, of: inode), size)
+      answer(reply, try attribute(name.bytes, of: inode), size)
     } catch {
       reply.error(error.errno)
     }
@@ -22,7 +22,7 @@ extension Bridge {
     do throws(VolumeError) {
       try admit(.start)
       var list: [UInt8] = []
-      for name in try volume.listAttributes(of: inode, for: caller) { list += name + [0] }
+      for name in try attributeNames(of: inode, for: caller) { list += name + [0] }
       answer(reply, list, size)
     } catch {
       reply.error(error.errno)
@@ -46,9 +46,13 @@ extension Bridge {
   ) {
     do throws(VolumeError) {
       try admit(.start)
+      guard !inode.isTag else { throw .system(.notPermitted) }
       guard let mode = AttributeMode(flags: flags) else { throw .system(.invalid) }
+      let isMark = mode == .replace && marker.isAttribute(name.bytes, of: inode)
       try volume.setAttribute(
-        name.bytes, to: value.bytes, of: inode, mode, by: member(caller, of: inode, name, reply))
+        name.bytes, to: value.bytes, of: inode, isMark ? .either : mode,
+        by: member(caller, of: inode, name, reply))
+      marker.giveUp(name.bytes, of: inode)
       reply.done()
     } catch {
       reply.error(error.errno)
@@ -73,10 +77,13 @@ extension Bridge {
   func removexattr(_ name: Name, _ inode: InodeNumber, _ reply: consuming Reply) {
     do throws(VolumeError) {
       try admit(.start)
+      guard !inode.isTag else { throw .system(.notPermitted) }
       try volume.removeAttribute(name.bytes, of: inode)
+      marker.giveUp(name.bytes, of: inode)
       reply.done()
     } catch {
-      reply.error(error.errno)
+      let isMark = error == .system(.noData) && marker.giveUp(name.bytes, of: inode)
+      if isMark { reply.done() } else { reply.error(error.errno) }
     }
   }
 }

@@ -10,7 +10,8 @@ extension Bridge {
       let attributes = try volume.lookup(FileName(name), in: parent)
       answer(reply, entry: attributes)
     } catch {
-      if error == .system(.noSuchFile) { reply.noEntry() } else { reply.error(error.errno) }
+      guard error == .system(.noSuchFile) else { return reply.error(error.errno) }
+      lookupTag(name, in: parent, reply)
     }
   }
 

@@ -51,6 +51,7 @@ extension Bridge {
   ) {
     do throws(VolumeError) {
       try admit(.start)
+      guard !inode.isTag else { throw .system(.crossDevice) }
       let attributes = try volume.link(inode, as: FileName(name), in: parent)
       answer(reply, entry: attributes)
     } catch {

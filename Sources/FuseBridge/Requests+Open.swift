@@ -6,6 +6,7 @@ internal import Volume
 /// Handles: open(2), close(2), fsync(2).
 extension Bridge {
   func open(_ inode: InodeNumber, _ flags: Int32, _ caller: Caller, _ reply: consuming Reply) {
+    if let tag = ViewTag.of(inode) { return open(tag, flags, caller, reply) }
     do throws(VolumeError) {
       try admit(.start)
       try volume.open(inode, truncate: flags & O_TRUNC != 0)
@@ -44,7 +45,7 @@ extension Bridge {
 
   func closed(_ inode: InodeNumber, _ handle: Handle) {
     if handle.isWritable { known.removeWriter(inode) }
-    volume.release(inode)
+    if !inode.isTag { volume.release(inode) }
   }
 
   /// close(2) of one descriptor of a handle: the place where an application hears of a late error.
@@ -71,7 +72,7 @@ extension Bridge {
   func fsync(_ inode: InodeNumber, dataOnly: Bool, _ reply: consuming Reply) {
     do throws(VolumeError) {
       try admit(.writeBack)
-      try volume.sync(inode, dataOnly: dataOnly)
+      if !inode.isTag { try volume.sync(inode, dataOnly: dataOnly) }
       reply.done()
     } catch {
       reply.error(error.errno)

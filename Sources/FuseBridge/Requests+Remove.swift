@@ -8,9 +8,11 @@ extension Bridge {
     do throws(VolumeError) {
       try admit(.start)
       try volume.unlink(FileName(name), in: parent)
+      marker.giveUp(name, in: parent)
       reply.done()
     } catch {
-      reply.error(error.errno)
+      let isTag = error == .system(.noSuchFile) && marker.giveUp(name, in: parent)
+      if isTag { reply.done() } else { reply.error(error.errno) }
     }
   }
 
@@ -18,6 +20,7 @@ extension Bridge {
     do throws(VolumeError) {
       try admit(.start)
       try volume.removeDirectory(FileName(name), in: parent)
+      marker.giveUp(name, in: parent)
       reply.done()
     } catch {
       reply.error(error.errno)
@@ -33,9 +36,16 @@ extension Bridge {
       guard let mode = RenameMode(flags: flags) else { throw .system(.invalid) }
       try volume.rename(
         FileName(name), in: parent, to: FileName(newName), in: newParent, mode)
+      marker.giveUp(name, in: parent)
+      marker.giveUp(newName, in: newParent)
       reply.done()
     } catch {
-      reply.error(error.errno)
+      // A program that gets this copies instead.
+      let isExchange = RenameMode(flags: flags) == .exchange
+      let isTag =
+        marker.tag(name, in: parent) != nil
+        || isExchange && marker.tag(newName, in: newParent) != nil
+      reply.error(isTag && error == .system(.noSuchFile) ? .crossDevice : error.errno)
     }
   }
 }

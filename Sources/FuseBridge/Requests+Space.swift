@@ -58,6 +58,7 @@ extension Bridge {
       guard offset >= 0 else { throw .system(.noAddress) }
       let start = try UInt64(offset: offset)
       guard let target = SeekTarget(rawValue: whence) else { throw .system(.invalid) }
+      if let tag = ViewTag.of(inode) { return seek(tag, from: start, target, reply) }
       guard known.mayBeDirty(inode) else {
         return seek(inode, from: start, target, reply)
       }

@@ -41,6 +41,7 @@ final class ActiveMount: Sendable {
     var options = MountOptions()
     options.readOnly = settings.readOnly || vault.volume.isReadOnly
     options.allowOther = settings.allowOther
+    options.isMarked = settings.isMarked
     options.patience = settings.patience
     options.idleLimit = settings.lockAfter.map { $0 * 1_000_000_000 }
     options.end = end

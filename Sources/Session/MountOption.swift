@@ -41,7 +41,7 @@ enum MountOption {
     add(.passed, "noatime auto_unmount default_permissions")
     add(.passed, value: true, "fsname max_read")
     add(.passed, value: true, "context fscontext defcontext rootcontext")
-    add(.ours, "guard noguard")
+    add(.ours, "guard noguard backupmarker nobackupmarker")
     // A vault keeps no time of a reading, and times are never late.
     add(.idle, "atime diratime nodiratime relatime norelatime nostrictatime")
     add(.idle, "lazytime nolazytime defaults async silent loud")
@@ -63,11 +63,18 @@ extension MountSettings {
     for option in options {
       switch MountOption(option) {
       case .passed: pass(option)
-      case .ours: isGuarded = option == "guard"
+      case .ours: takeOurs(option)
       case .idle: break
       case .refused(let why): throw Failure(.usage, "the option \(option) can't be had", hint: why)
       case .unknown: throw Failure(.usage, "no option \(option) for -o")
       }
+    }
+  }
+
+  private mutating func takeOurs(_ option: String) {
+    switch option {
+    case "guard", "noguard": isGuarded = option == "guard"
+    default: isMarked = option == "backupmarker"
     }
   }
 

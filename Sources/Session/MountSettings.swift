@@ -11,6 +11,8 @@ package struct MountSettings: Hashable, Sendable {
   package var acceptJournalLoss = false
   /// Whether the mount point is write-protected below the mount, see `MountPointGuard`.
   package var isGuarded = true
+  /// Whether backup programs are told to pass the mount by.
+  package var isMarked = true
   /// Seconds without use after which the vault locks itself; nil for never.
   package var lockAfter: UInt64? = 900
   /// Before sleep, too, where that does not lock it anyway.
@@ -46,6 +48,7 @@ extension MountSettings {
         "allow-other": allowOther ? "yes" : "no", "accept-older": acceptOlder ? "yes" : "no",
         "accept-journal-loss": acceptJournalLoss ? "yes" : "no",
         "lock-on-suspend": lockOnSuspend ? "yes" : "no", "guard": isGuarded ? "yes" : "no",
+        "backup-marker": isMarked ? "yes" : "no",
         "options": extra.joined(separator: "\n"), "password": String(passwordCount),
       ])
     message["lock-after"] = lockAfter.map { String($0) }
@@ -66,6 +69,7 @@ extension MountSettings {
     acceptJournalLoss = message["accept-journal-loss"] == "yes"
     lockOnSuspend = message["lock-on-suspend"] == "yes"
     isGuarded = message["guard"] != "no"
+    isMarked = message["backup-marker"] != "no"
     lockAfter = message["lock-after"].flatMap { UInt32($0) }.map { UInt64($0) }
     lockAtMost = message["lock-at-most"].flatMap { UInt32($0) }.map { UInt64($0) }
     self.protection = protection

@@ -12,6 +12,8 @@ package final class OpenVault: Sendable {
   package let volume: Volume
   /// Passwords that were tried in vain before this one.
   private let failedAttempts: FailedAttempts?
+  /// Why backup programs may take the vault along, as a sentence.
+  private let markerProblem: String?
   let isReadOnly: Bool
   private let lock: Lock<VaultLock?>
   /// Whether it is closed. Held by a change of the configuration: there is one at a time, and the
@@ -20,13 +22,14 @@ package final class OpenVault: Sendable {
 
   init(
     _ vault: Vault, _ information: VaultInformation, _ volume: Volume, isReadOnly: Bool,
-    failedAttempts: FailedAttempts? = nil, lock: VaultLock
+    failedAttempts: FailedAttempts? = nil, markerProblem: String? = nil, lock: VaultLock
   ) {
     self.vault = vault
     self.information = information
     self.volume = volume
     self.isReadOnly = isReadOnly
     self.failedAttempts = failedAttempts
+    self.markerProblem = markerProblem
     self.lock = Lock(lock)
   }
 
@@ -35,7 +38,8 @@ package final class OpenVault: Sendable {
 
   /// What a person should be told after the mount, as sentences.
   package var notices: [String] {
-    (failedAttempts.map { [$0.sentence] } ?? []) + volume.warnings.map { sentence($0) }
+    [failedAttempts?.sentence, markerProblem].compactMap(\.self)
+      + volume.warnings.map { sentence($0) }
   }
 
   /// The notices were heard.
@@ -100,9 +104,11 @@ extension Vault {
     }
     if !options.readOnly { try Self.removeLeftovers(disk) }
     let volume = try openVolume(unlocked, options)
+    let problem = volume.isReadOnly ? nil : repairMarkers()
     return OpenVault(
       self, VaultInformation(unlocked.configuration, copiesDiffer: false), volume,
       isReadOnly: volume.isReadOnly,
-      failedAttempts: attempts.flatMap { FailedAttempts.read($0) }, lock: lock)
+      failedAttempts: attempts.flatMap { FailedAttempts.read($0) }, markerProblem: problem,
+      lock: lock)
   }
 }

@@ -11,7 +11,7 @@ extension Vault {
   /// folder with it never held anything, one without it that lost its configuration may. (Its name
   /// is its own, as a killed `passwd` leaves `coffre.conf.new` behind.)
   static let mark = "coffre.init"
-  private static let harmless: Set<String> = [mark, "CACHEDIR.TAG", "lock"]
+  private static let harmless: Set<String> = [mark, "lock", BackupMarkers.tag, BackupMarkers.note]
   private static let objects: Set<String> = [
     "root.0", "root.1", "data", "meta-a", "meta-b", "journal", "reserve", Configuration.newName,
     Configuration.fileName, Configuration.copyName,
@@ -19,7 +19,7 @@ extension Vault {
 
   /// Makes a new vault in a folder that is absent or empty, or that a killed `create` left behind.
   package static func create(
-    at path: String, password: borrowing SecretBytes
+    at path: String, password: borrowing SecretBytes, backup: BackupPolicy = .exclude
   ) throws(VaultError) {
     try makeFolder(path)
     let vault = try Vault(path: path)
@@ -30,6 +30,7 @@ extension Vault {
     try checkEmpty(vault.disk)
     let master = SecretBytes(random: 32)
     let configuration = try configuration(for: master, password)
+    try vault.setBackupPolicy(backup)
     try fill(vault.disk, configuration, master, anchor: AnchorFolder.open())
   }
 
@@ -70,7 +71,7 @@ extension Vault {
   }
 
   /// False if none of the objects was there.
-  private static func remove(_ names: [String], _ disk: any Disk) throws(DiskError) -> Bool {
+  static func remove(_ names: [String], _ disk: any Disk) throws(DiskError) -> Bool {
     var isChanged = false
     for name in names {
       do throws(DiskError) {
@@ -126,23 +127,14 @@ extension Vault {
     }
   }
 
-  /// Writes the mark and the tag by which backups and indexers pass a folder by, see
-  /// https://bford.info/cachedir/.
   private static func begin(_ disk: any Disk) throws(DiskError) {
-    let text = """
-      Signature: 8a477f597d28d172789f06886806bc55
-      # This folder holds an encrypted vault of Coffre. Its files change together:
-      # copy it as a whole, while it is locked.
-
-      """
     try write([], to: mark, disk)
     try disk.syncFolder("")
     _ = try remove([Configuration.fileName, Configuration.copyName], disk)
-    try write(Array(text.utf8), to: "CACHEDIR.TAG", disk)
     try disk.syncFolder("")
   }
 
-  private static func write(
+  static func write(
     _ bytes: [UInt8], to name: String, _ disk: any Disk
   ) throws(DiskError) {
     let file: any DiskFile

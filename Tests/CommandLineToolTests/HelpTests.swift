@@ -21,7 +21,10 @@ import Testing
     #expect(ExitCode.held.rawValue == 25)
   }
 
-  @Test(arguments: ["init", "mount", "lock", "status", "info", "verify", "passwd", "help"])
+  @Test(
+    arguments: [
+      "init", "mount", "lock", "status", "info", "verify", "passwd", "backup-policy", "help",
+    ])
   func everyVerbIsExplained(name: String) throws {
     let verb = try #require(Verb.named(name))
     #expect(Help.overview.contains("  \(name)"))

@@ -30,6 +30,13 @@ import Testing
     #expect(MountSettings(settings.message(passwordCount: 1)) == settings)
   }
 
+  @Test func theMarkerIsNotForTheKernel() throws {
+    #expect(try take().isMarked && take("nobackupmarker", "backupmarker").isMarked)
+    let settings = try take("nobackupmarker")
+    #expect(!settings.isMarked && settings.isGuarded && settings.extra == [])
+    #expect(MountSettings(settings.message(passwordCount: 1)) == settings)
+  }
+
   @Test func theLastOfTwoCounts() throws {
     #expect(try !take("ro", "rw").readOnly)
     #expect(try take("rw", "ro").readOnly)

@@ -75,7 +75,7 @@ struct ReportTests {
     #expect(
       Set(first.keys).isSuperset(of: [
         "vault", "id", "formatVersion", "usedKeySlots", "keySlots", "configurationGeneration",
-        "configurationCopiesDiffer", "mountPoints",
+        "configurationCopiesDiffer", "backup", "mountPoints",
       ]))
     #expect(first["vault"] as? String == vault.vault)
     let identifier = try #require(first["id"] as? String)

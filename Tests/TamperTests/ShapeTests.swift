@@ -12,7 +12,7 @@ import Testing
   /// Every object of a closed store that opening and reading may need.
   static func objects(_ store: String) -> [String] {
     filesBelow(store).map { String($0.dropFirst(store.count + 1)) }.filter {
-      !["lock", "CACHEDIR.TAG", "coffre.conf", "coffre.conf.copy"].contains($0)
+      !["lock", "CACHEDIR.TAG", ".nobackup", "coffre.conf", "coffre.conf.copy"].contains($0)
     }
   }
 

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/xattr.h>
 
 #include "CBus.h"
 #include "CConfine.h"
@@ -16,6 +17,9 @@ int coffre_is_immutable(int fd);
 int coffre_set_immutable(int fd, int on);
 /* When a file was made, in nanoseconds since 1970; -1 where that is not kept. */
 int coffre_birth(int fd, uint64_t *nanoseconds);
+/* The flag that `chattr +d` sets, by which dump(8) and some backup programs pass a file by. */
+int coffre_is_undumped(int fd);
+int coffre_set_undumped(int fd, int on);
 int coffre_memfd_secret(void);
 int coffre_accept4(int fd);
 int coffre_peer(int fd, int *pid, unsigned *uid, unsigned *gid);

@@ -43,6 +43,19 @@ as nobody sh -c 'umask 022; seq 20000 > home/mount/file; chmod 755 home/mount'
 test "$(as nobody stat -c %U home/mount/file)" = nobody || fail "files are the user's"
 as nobody "$coffre" status | grep -q "$PWD/home/mount" || fail "status tells of it"
 
+# The tag for backup programs is as a file of the user's that is not to be written.
+as nobody sh -euc '
+  cd home/mount
+  echo own > own
+  if cp own CACHEDIR.TAG 2> /dev/null; then echo "it is not to be written"; exit 1; fi
+  grep -q ^Signature CACHEDIR.TAG
+  cp -f own CACHEDIR.TAG
+  test "$(cat CACHEDIR.TAG)" = own
+  rm CACHEDIR.TAG own
+  test ! -e CACHEDIR.TAG
+  rm .nobackup
+' || fail "a file of the user takes the place of the tag"
+
 # Nobody else gets in, whatever the modes say; not even root.
 if ls home/mount 2>/dev/null; then fail "root is kept out"; fi
 if as daemon cat home/mount/file 2>/dev/null; then fail "others are kept out"; fi
