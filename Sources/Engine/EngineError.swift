@@ -27,7 +27,7 @@ package enum EngineError: Error, Hashable, Sendable {
   case closed
 
   /// Whether a stored piece cannot be had, and what reads it is not to blame.
-  var isUnreadable: Bool {
+  package var isUnreadable: Bool {
     switch self {
     case .damaged: true
     case .disk(let failure): !failure.isTransient
