@@ -25,6 +25,7 @@ package enum MountServer {
     if BusAddress.system != nil || BusAddress.session != nil { _ = BusLibrary.load() }
     Enclosure.confineFiles(settings)
     let vault = try unlock(settings, password)
+    vault.recordUnlock()
     vault.volume.unreadable.onDamage(onDamage)
     let mount = try ActiveMount(vault, settings, host: keeper)
     let server: ControlServer
@@ -43,6 +44,8 @@ package enum MountServer {
     defer {
       server.close()
       onLocked("locked: \(mount.cause.sentence)")
+      // Of what came last nobody else tells.
+      vault.audit.problems.forEach(onLocked)
       server.waitForAnswers()
     }
     try mount.run {

@@ -21,7 +21,9 @@ import Testing
     #expect(ExitCode.held.rawValue == 25)
   }
 
-  @Test(arguments: ["init", "mount", "lock", "status", "info", "verify", "passwd", "help"])
+  @Test(arguments: [
+    "init", "mount", "lock", "status", "info", "verify", "passwd", "journal", "help",
+  ])
   func everyVerbIsExplained(name: String) throws {
     let verb = try #require(Verb.named(name))
     #expect(Help.overview.contains("  \(name)"))
