@@ -39,7 +39,8 @@ extension Volume {
       if let noted = notes?.read() { waiting = try newEntries(ofNotes: noted) }
       return AuditView(
         record: try auditRecord(), notes: waiting,
-        isOlder: warnings.contains(.olderAccepted))
+        // A mount that writes has accepted it.
+        isOlder: isReadOnly && warnings.contains(.olderAccepted))
     } catch {
       switch error {
       case .damaged(let what): throw .damagedStore(what)

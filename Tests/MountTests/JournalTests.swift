@@ -145,6 +145,7 @@ struct JournalTests {
     #expect(look.output.contains("warning: the vault is older than"), "\(look.output)")
     try vault.open(["--accept-older"])
     #expect(try events(vault) == ["unlock", "lock", "accept-older", "unlock"])
+    #expect(try journal(vault)["older"] as? Bool == false)
     try vault.lock()
   }
 
