@@ -64,8 +64,11 @@ let package = Package(
     module("Volume", ["Engine", "Disk", "Format", "Crypto", "POSIX", "Bytes"]),
     module("Vault", ["Volume", "Engine", "Disk", "Format", "Crypto", "POSIX", "Bytes"]),
     module("FuseBridge", ["Volume", "POSIX", "Bytes", "CFuse3", "CSystem"]),
-    module("Session", ["FuseBridge", "Vault", "Volume", "Crypto", "Bus", "POSIX", "Bytes"]),
-    module("CommandLineTool", ["Session", "Vault", "Volume", "Crypto", "POSIX", "Bytes"]),
+    module(
+      "Session",
+      ["FuseBridge", "Vault", "Volume", "Format", "Crypto", "Bus", "POSIX", "Bytes"]),
+    module(
+      "CommandLineTool", ["Session", "Vault", "Volume", "Format", "Crypto", "POSIX", "Bytes"]),
     .executableTarget(name: "coffre", dependencies: ["CommandLineTool"], swiftSettings: strict),
 
     // Engine calls without FUSE, measured: `swift run -c release bench-engine FOLDER`.

@@ -3,7 +3,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   // Anybody who can write to the disk makes these.
   case configuration, frame, anchor
   // Authentic, but made by somebody who has the keys.
-  case root, records, inode, directory, table, attributes, maps, volume
+  case root, records, inode, directory, table, attributes, maps, audit, volume
   // Another process, or the command line.
   case message, arguments, options, password
 
@@ -18,7 +18,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .anchor: StoreTargets.anchor(bytes)
     case .root: StoreTargets.root(bytes)
     case .records: StoreTargets.records(bytes)
-    case .inode, .directory, .table, .attributes, .maps: TreeTargets.pages(bytes, self)
+    case .inode, .directory, .table, .attributes, .maps, .audit: TreeTargets.pages(bytes, self)
     case .volume: TreeTargets.volume(bytes)
     }
   }

@@ -71,6 +71,11 @@ final class FuzzVault: Sendable {
     for operation in operations {
       if let failure = driver.attempt(operation) { throw failure }
     }
+    // A page of the audit log, and a part of another.
+    let entries = (0..<40).map { number in
+      AuditEntry(.expired(files: number), time: number, user: 7, program: Array("fuzz".utf8))
+    }
+    try volume.append(entries, isClosing: false)
     try volume.syncAll()
   }
 }

@@ -47,6 +47,13 @@ enum TextTargets {
       _ = StatusCommand.json(status)
       _ = StatusCommand.lines(status)
     }
+    if let entry = found.auditEntry {
+      precondition(Message(entry, as: found.verb).auditEntry == entry)
+      _ = JournalCommand.json(entry).text
+      _ = JournalCommand.line(entry)
+    }
+    var report = AuditReport()
+    _ = report.take(found)
     if let lock = LastLock(found) {
       precondition(LastLock(lock.message) == lock, "a lock reads as it was written")
       _ = StatusCommand.json(lock)
@@ -64,6 +71,7 @@ enum TextTargets {
       for option in verb.options { _ = found.all(option.name) }
     }
     for word in words {
+      _ = try? CalendarTime.since(word, now: 1 << 60)
       guard let seconds = try? Duration.seconds(word) else { continue }
       precondition((try? Duration.seconds(Duration.text(seconds))) == seconds)
     }

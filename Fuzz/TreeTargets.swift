@@ -4,7 +4,9 @@ import Format
 import POSIX
 import TestKit
 
+@testable import CommandLineTool
 @testable import Engine
+@testable import Session
 @testable import Volume
 
 /// Pages that authenticate, made by somebody who has the keys: errors, never a trap.
@@ -27,9 +29,12 @@ enum TreeTargets {
       return [
         PageID(.pageMap, 0), PageID(.inodeMap, 0), PageID(.dataMap, 0), PageID(.system, 0),
       ]
+    case .audit: return [PageID(.system, 0), PageID(.system, 1), PageID(.system, 2)]
     case .volume:
       return pages + [PageID(.inodes, 0), PageID(.system, 0), PageID(.pageMap, 0)]
-        + [PageID(.inodeMap, 0), PageID(.dataMap, 0), PageID(.metaMap, 0), PageID(.lineage, 0)]
+        + [PageID(.system, 1)] + [
+          PageID(.inodeMap, 0), PageID(.dataMap, 0), PageID(.metaMap, 0), PageID(.lineage, 0),
+        ]
     default: return pages
     }
   }
@@ -48,6 +53,9 @@ enum TreeTargets {
   }
 
   static func pages(_ bytes: [UInt8], _ target: FuzzTarget) {
+    if target == .audit && !bytes.isEmpty {
+      precondition(opened.entries(ofNotes: Buffer(bytes)).isEmpty, "a note nobody sealed")
+    }
     do throws(EngineError) {
       try opened.engine.transact { (transaction) throws(EngineError) in
         try change(bytes, places(target), in: transaction)
@@ -56,6 +64,7 @@ enum TreeTargets {
         case .directory: directory(transaction)
         case .table: tables(transaction)
         case .attributes: attributes(transaction)
+        case .audit: audit(transaction)
         default: maps(transaction)
         }
         throw EngineError.posix(.interrupted)
@@ -151,6 +160,32 @@ enum TreeTargets {
     try? ExtendedAttributes.drop(&record, in: transaction)
   }
 
+  private static func audit(_ transaction: Transaction) {
+    guard let head = try? AuditLog.head(in: transaction) else { return }
+    var pages: [PageID: Buffer] = [:]
+    for start in head.starts {
+      let id = AuditLog.page(of: start)
+      pages[id] = try? transaction.read(id)
+    }
+    let record = AuditReader.record(head, later: head, pages)
+    for entry in record.entries {
+      precondition(Message(entry, as: "entry").auditEntry == entry, "an entry is told as it is")
+      _ = JournalCommand.json(entry).text
+      _ = JournalCommand.line(entry)
+    }
+    _ = record.problems.map(\.sentence)
+    let events: [AuditEvent] = [
+      .unlocked(slot: 0, isReadOnly: false, failed: 0, firstFailed: 0),
+      .locked(.idle, isLost: false), .expired(files: 1),
+    ]
+    let entries = (0..<100).map { index in
+      AuditEntry(events[index % 3], time: UInt64(index), user: 1, program: [0x61])
+    }
+    try? AuditLog.append(entries, in: transaction)
+    for page in [1, 2, 512] as [UInt32] { try? AuditLog.giveUp(page, in: transaction) }
+    precondition((try? AuditLog.head(in: transaction)) != nil, "the head stays one")
+  }
+
   private static func maps(_ transaction: Transaction) {
     for number in [1, 5, 32767, 32768] as [UInt32] { try? transaction.freePage(number) }
     for number in [1, 2, 9] as [UInt64] { try? transaction.freeInode(number) }
@@ -192,6 +227,9 @@ enum TreeTargets {
       }
     }
     _ = try? volume.space()
+    _ = try? volume.auditRecord()
+    let entry = AuditEntry(.expired(files: 1), time: 1, user: 1, program: [])
+    try? volume.append([entry], isClosing: false)
     for entry in entries.prefix(50) { look(at: entry.inode, volume) }
     let driver = VolumeDriver(volume)
     let operations: [Operation] = [

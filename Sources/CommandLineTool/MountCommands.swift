@@ -119,9 +119,9 @@ enum PasswdCommand {
     if let mounted = try ControlClient.mounts(at: vault.path).first {
       try ControlClient.changePassword(mounted, old: old, new: new)
     } else {
-      do throws(VaultError) { try vault.changePassword(old: old, new: new) } catch {
-        throw Failure(error, vault: path)
-      }
+      do throws(VaultError) {
+        try vault.changePassword(old: old, new: new).forEach(Output.warning)
+      } catch { throw Failure(error, vault: path) }
     }
     Output.note("the password is changed")
   }

@@ -10,7 +10,7 @@ package struct Verb: Sendable {
   let run: @Sendable (Arguments) throws(Failure) -> Void
 
   package static let all: [Verb] = [
-    initialize, mount, lock, status, info, verify, passwd, backupPolicy, help,
+    initialize, mount, lock, status, info, verify, passwd, backupPolicy, journal, help,
   ]
 
   package static func named(_ name: String) -> Verb? { all.first { $0.name == name } }
@@ -85,6 +85,13 @@ package struct Verb: Sendable {
     name: "backup-policy", operands: ["VAULT", "[POLICY]"],
     summary: "tell or set whether backups pass it by: exclude, include-ciphertext", options: [],
     run: BackupCommand.run)
+
+  private static let journal = Verb(
+    name: "journal", operands: ["VAULT"],
+    summary: "show what was done with a vault, mounted or not: its audit log",
+    options: [
+      Option("since", value: "TIME", "what is not older than 90s, 2h, 1d, or a date (UTC)"), json,
+    ] + secret("", "the password"), run: JournalCommand.run)
 
   private static let help = Verb(
     name: "help", operands: ["[VERB|exit-codes]"], summary: "explain a verb, or the exit codes",

@@ -23,6 +23,7 @@ enum VerifyCommand {
     } else {
       show(report, isWhole: path == nil)
     }
+    report.notices.forEach(Output.warning)
     try end(report)
   }
 

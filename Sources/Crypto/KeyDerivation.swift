@@ -14,6 +14,7 @@ package enum KeyLabel: String, CaseIterable, Sendable {
   case directoryHash = "coffre/names"
   case configuration = "coffre/config"
   case document = "coffre/document"
+  case note = "coffre/note"
 
   /// The label, zeros up to 16 bytes.
   var bytes: [UInt8] {

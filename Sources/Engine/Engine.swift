@@ -106,6 +106,12 @@ package final class Engine: Sendable {
     return SealingKey(try master.derive(.file, context: context.bytes))
   }
 
+  /// The key of notes for the audit log; `closed` once the keys are gone.
+  package func noteKey() throws(EngineError) -> SealingKey {
+    let zero = Buffer(count: 32)
+    return SealingKey(try master.derive(.note, context: zero.bytes))
+  }
+
   /// The key of directory hashes.
   package func nameHash() -> KeyedHash {
     let zero = Buffer(count: 32)

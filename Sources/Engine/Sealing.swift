@@ -9,6 +9,7 @@ package enum SealedKind {
   package static let root: UInt8 = 3
   package static let frame: UInt8 = 4
   package static let anchor: UInt8 = 5
+  package static let note: UInt8 = 6
 }
 
 extension Reference {

@@ -201,6 +201,8 @@ package enum SystemPage {
   package static let usedPages = 16
   /// Root page of the orphan list (key: inode number), u32.
   package static let orphans = 24
+  /// Where the audit log is, see `AuditHead`.
+  package static let audit = 32
 
   /// One of the counters.
   package static func count(_ offset: Int, in page: Buffer) throws(EngineError) -> UInt64 {

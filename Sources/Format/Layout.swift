@@ -45,7 +45,7 @@ package enum MetadataFile: UInt8, CaseIterable, Sendable {
   case pageMap = 4
   /// One bit an inode number: in use.
   case inodeMap = 5
-  /// Page 0: counters and the orphan list.
+  /// Page 0: counters, the orphan list and where the audit log is; then the log's pages.
   case system = 6
   /// The writing sessions, 32 bytes each.
   case lineage = 7

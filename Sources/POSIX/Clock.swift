@@ -8,6 +8,13 @@ package enum Clock {
     return (Int64(time.tv_sec), UInt32(time.tv_nsec))
   }
 
+  /// The same in nanoseconds since 1970; 0 for a clock that is before that, or far beyond.
+  package static var now: UInt64 {
+    let time = realtime
+    guard (0..<4_600_000_000).contains(time.seconds) else { return 0 }
+    return UInt64(time.seconds) * 1_000_000_000 + UInt64(time.nanoseconds)
+  }
+
   /// A time of day as people write it, where this machine is: `2026-11-30 13:45`.
   package static func text(_ seconds: Int64) -> String {
     var time = time_t(seconds)

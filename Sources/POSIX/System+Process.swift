@@ -87,6 +87,13 @@ extension System {
     return words
   }
 
+  /// The last part of the name this program was started by.
+  package static var programName: [UInt8] {
+    guard CommandLine.argc > 0, let word = unsafe CommandLine.unsafeArgv[0] else { return [] }
+    let bytes = unsafe (0..<strlen(word)).map { unsafe UInt8(bitPattern: word[$0]) }
+    return Array(bytes[(bytes.lastIndex(of: UInt8(ascii: "/")).map { $0 + 1 } ?? 0)...])
+  }
+
   /// Nil also for what is not UTF-8.
   package static func environment(_ name: String) -> String? {
     guard let value = unsafe getenv(name) else { return nil }

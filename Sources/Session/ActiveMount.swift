@@ -1,4 +1,5 @@
 import Crypto
+import Format
 import FuseBridge
 import POSIX
 import Vault
@@ -27,6 +28,8 @@ final class ActiveMount: Sendable {
     var failure: VolumeError?
     /// Of several, the first counts.
     var cause: LockCause?
+    /// Who asked for it.
+    var user = System.userNumber
   }
 
   /// Mounts; requests wait until `run`.
@@ -57,6 +60,7 @@ final class ActiveMount: Sendable {
       (session, notices) = try Self.mount(vault.volume, settings, options, host)
     } catch {
       // Nothing was written; what close can't say is told by the next mount.
+      vault.audit.record(.locked(.notReady, isLost: false), isClosing: true)
       try? vault.close()
       throw error
     }
@@ -96,8 +100,13 @@ final class ActiveMount: Sendable {
 
   /// Locks: everything is written, nothing readable stays, the mount goes, keys are wiped. Returns
   /// when all that is done, or the vault's disk hangs and what can be done without it is.
-  func lock(_ cause: LockCause) {
-    ending.withLock { $0.cause = $0.cause ?? cause }
+  /// `user` is who asked for it.
+  func lock(_ cause: LockCause, by user: UInt32 = System.userNumber) {
+    ending.withLock { ending in
+      guard ending.cause == nil else { return }
+      ending.cause = cause
+      ending.user = user
+    }
     // If somebody else is at it already, this returns at once, and the end is waited for all the
     // same.
     session.stop(isHurried: cause.isHurried) { [self] in closeVault() }
@@ -135,6 +144,7 @@ final class ActiveMount: Sendable {
     }
     let closing = Step("coffre-close") { [self] in
       var failure: VolumeError?
+      recordLock()
       do throws(VolumeError) { try vault.close() } catch { failure = error }
       ending.withLock { ending in
         ending.failure = failure
@@ -142,6 +152,13 @@ final class ActiveMount: Sendable {
       }
     }
     if !session.wait(for: closing) { abandonKeys() }
+  }
+
+  /// Before the last root, so that it is in it.
+  private func recordLock() {
+    let user = ending.withLock { $0.user }
+    let isLost = session.isCut || session.writeBackFailure != nil
+    vault.audit.record(.locked(cause.audit, isLost: isLost), user: user, isClosing: true)
   }
 
   /// Why it is gone, once it is.

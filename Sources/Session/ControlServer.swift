@@ -2,7 +2,7 @@ import Crypto
 import POSIX
 import Vault
 
-/// Answers `status`, `lock`, `passwd` and `verify` for one mount.
+/// Answers `status`, `lock`, `passwd`, `verify` and `journal` for one mount.
 final class ControlServer: Sendable {
   private let mount: ActiveMount
   private let socket: ControlSocket
@@ -84,15 +84,17 @@ final class ControlServer: Sendable {
     guard let request = connection.receive(patience: 5000) else { return }
     work.withLock { $0.answers += 1 }
     defer { work.withLock { $0.answers -= 1 } }
+    let user = (try? connection.peer().user) ?? System.userNumber
     switch request.verb {
     case "status":
       var status = mount.status
       status.lastLock = lastLock
       try? connection.send(status.message)
-    case "lock": try? connection.send(lock())
-    case "passwd": try? connection.send(changePassword(request, connection))
+    case "lock": try? connection.send(lock(by: user))
+    case "passwd": try? connection.send(changePassword(request, connection, by: user))
+    case "journal": AuditReport.answer(of: mount, request, connection)
     case "verify":
-      do throws(Errno) { try MountedCheck(mount, request).answer(connection) } catch {
+      do throws(Errno) { try MountedCheck(mount, request, user: user).answer(connection) } catch {
         try? connection.send(Message(Failure(error, doing: "starting a thread")))
       }
     default: try? connection.send(Message(Failure(.usage, "a request that is not known")))
@@ -103,8 +105,8 @@ final class ControlServer: Sendable {
 
   private let kept = Lock<[Connection]>([])
 
-  private func lock() -> Message {
-    mount.lock(.requested)
+  private func lock(by user: UInt32) -> Message {
+    mount.lock(.requested, by: user)
     close()
     var answer = mount.failure.map { Message($0) } ?? Message("done")
     // A thread that hangs keeps the process, and with it the connection.
@@ -112,12 +114,14 @@ final class ControlServer: Sendable {
     return answer
   }
 
-  private func changePassword(_ request: Message, _ connection: Connection) -> Message {
+  private func changePassword(
+    _ request: Message, _ connection: Connection, by user: UInt32
+  ) -> Message {
     guard let old = connection.receiveSecret(request.count("old"), patience: 5000),
       let new = connection.receiveSecret(request.count("new"), patience: 5000)
     else { return Message(Failure(.badPasswordInput, "the passwords did not arrive")) }
     do throws(VaultError) {
-      try mount.vault.changePassword(old: old, new: new)
+      try mount.vault.changePassword(old: old, new: new, user: user)
       return Message("done")
     } catch { return Message(Failure(error, vault: mount.settings.vault)) }
   }

@@ -1,3 +1,5 @@
+package import Format
+
 /// Why a mount is locked, or is gone.
 ///
 /// The words go into a file and into JSON: they are part of the interface, and never change.
@@ -36,5 +38,28 @@ package enum LockCause: String, CaseIterable, Hashable, Sendable {
     case .unmounted: "it was unmounted without coffre"
     case .killed: "its process was killed"
     }
+  }
+}
+
+extension LockCause {
+  /// As the audit log has it.
+  package var audit: AuditCause {
+    switch self {
+    case .requested: .requested
+    case .signal: .signal
+    case .idle: .idle
+    case .atMost: .atMost
+    case .screen: .screen
+    case .suspend: .suspend
+    case .sessionEnd: .sessionEnd
+    case .shutdown: .shutdown
+    case .notReady: .notReady
+    case .unmounted: .unmounted
+    case .killed: .killed
+    }
+  }
+
+  package init(_ cause: AuditCause) {
+    self = Self.allCases.first { $0.audit == cause } ?? .killed
   }
 }

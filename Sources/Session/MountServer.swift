@@ -23,6 +23,7 @@ package enum MountServer {
     System.holdSignals()
     let unconfined = Enclosure.confineFiles(settings)
     let vault = try unlock(settings, password)
+    vault.recordUnlock()
     let teller = Teller()
     vault.volume.unreadable.onDamage { damage in teller.tell { onDamage(damage) } }
     let mount = try ActiveMount(vault, settings, host: keeper)
@@ -42,7 +43,12 @@ package enum MountServer {
     defer {
       server.close()
       let cause = mount.cause.sentence
-      teller.tell { onLocked("locked: \(cause)") }
+      let problems = vault.audit.problems
+      teller.tell {
+        onLocked("locked: \(cause)")
+        // Of what came last nobody else tells.
+        problems.forEach(onLocked)
+      }
       teller.finish(nanoseconds: 1_000_000_000)
       server.waitForAnswers()
     }

@@ -84,13 +84,13 @@ final class MountedCheck: Sendable {
 
   private let state = Monitor(State())
 
-  init(_ mount: ActiveMount, _ request: Message) throws(Errno) {
+  init(_ mount: ActiveMount, _ request: Message, user: UInt32) throws(Errno) {
     let options = Verification.options(
       path: request["path"], isQuick: request["quick"] == "yes", repairs: false)
     try Thread.start("coffre-check") { [state] in
       let result: Result<VerifyReport, Failure>
       do throws(VerifyError) {
-        let found = try mount.vault.verify(options) { progress in
+        let found = try mount.vault.verify(options, user: user) { progress in
           // A vault that somebody has checked is in use.
           mount.session.noteUse()
           return state.withLock { state in

@@ -31,6 +31,8 @@ package struct VerifyReport: Hashable, Sendable {
   package var isOlder = false
   /// Why not everything could be repaired, as a sentence.
   package var repairFailure: String?
+  /// What a person should be told besides, as sentences.
+  package var notices: [String] = []
 
   package init() {}
 
@@ -54,6 +56,7 @@ extension VerifyReport {
     isCompared = result.report.isCompared
     isOlder = result.isOlder
     repairFailure = result.repairFailure.map { Failure($0, vault: vault).message }
+    notices = result.notices
   }
 }
 

@@ -10,6 +10,10 @@ package final class OpenVault: Sendable {
   package let vault: Vault
   package let information: VaultInformation
   package let volume: Volume
+  /// Where what is done with the vault is written down.
+  package let audit: AuditWriter
+  /// The key slot that it was opened with.
+  private let slot: Int
   /// Passwords that were tried in vain before this one.
   private let failedAttempts: FailedAttempts?
   /// Why backup programs may take the vault along, as a sentence.
@@ -22,11 +26,14 @@ package final class OpenVault: Sendable {
 
   init(
     _ vault: Vault, _ information: VaultInformation, _ volume: Volume, isReadOnly: Bool,
-    failedAttempts: FailedAttempts? = nil, markerProblem: String? = nil, lock: VaultLock
+    slot: Int = 0, failedAttempts: FailedAttempts? = nil, markerProblem: String? = nil,
+    lock: VaultLock
   ) {
     self.vault = vault
     self.information = information
     self.volume = volume
+    self.slot = slot
+    audit = AuditWriter(volume, vault: information.identifier)
     self.isReadOnly = isReadOnly
     self.failedAttempts = failedAttempts
     self.markerProblem = markerProblem
@@ -39,7 +46,7 @@ package final class OpenVault: Sendable {
   /// What a person should be told after the mount, as sentences.
   package var notices: [String] {
     [failedAttempts?.sentence, markerProblem].compactMap(\.self)
-      + volume.warnings.map { sentence($0) }
+      + volume.warnings.map { sentence($0) } + audit.problems
   }
 
   /// The notices were heard.
@@ -50,7 +57,7 @@ package final class OpenVault: Sendable {
   /// What is wrong with the vault while it is mounted, as sentences.
   package var problems: [String] {
     let failure = volume.statistics.failure.map { ["no change is taken any more: \($0)"] } ?? []
-    return failure + volume.warnings.filter { $0.isLasting }.map { sentence($0) }
+    return failure + audit.problems + volume.warnings.filter { $0.isLasting }.map { sentence($0) }
   }
 
   private func sentence(_ warning: OpenWarning) -> String {
@@ -64,15 +71,34 @@ package final class OpenVault: Sendable {
     }
   }
 
-  /// Changes the password while the vault is in use.
+  /// Writes down that it was unlocked, and how.
+  package func recordUnlock() {
+    var events: [AuditEvent] = []
+    for warning in isReadOnly ? [] : volume.warnings {
+      let generation = volume.statistics.generation
+      switch warning {
+      case .olderAccepted: events.append(.olderAccepted(generation: generation))
+      case .journalLossAccepted: events.append(.journalLossAccepted(generation: generation))
+      default: break
+      }
+    }
+    let unlock = AuditEvent.unlocked(
+      slot: UInt64(slot), isReadOnly: isReadOnly, failed: UInt64(failedAttempts?.count ?? 0),
+      firstFailed: UInt64(clamping: failedAttempts?.first ?? 0))
+    audit.record(events + [unlock])
+  }
+
+  /// Changes the password while the vault is in use. `user` is who asked for it.
   package func changePassword(
-    old: borrowing SecretBytes, new: borrowing SecretBytes
+    old: borrowing SecretBytes, new: borrowing SecretBytes, user: UInt32? = nil
   ) throws(VaultError) {
     guard !isReadOnly else { throw .readOnly("the vault is mounted read-only") }
     try isClosed.withLock { (isClosed) throws(VaultError) in
       guard !isClosed else { throw .locked }
       let generation = try vault.counting { () throws(VaultError) in
-        try vault.configuration.changePassword(old: old, new: new)
+        try vault.configuration.changePassword(old: old, new: new) { generation, slot in
+          audit.record(.passwordChanged(slot: UInt64(slot), generation: generation), user: user)
+        }
       }
       do throws(EngineError) { try volume.noteConfiguration(generation: generation) } catch {
         throw .passwordChanged(but: VaultError(error))
@@ -103,11 +129,12 @@ extension Vault {
         ? try configuration.unlock(password) : try configuration.unlockAndHeal(password)
     }
     if !options.readOnly { try Self.removeLeftovers(disk) }
+    let slot = unlocked.slot
     let volume = try openVolume(unlocked, options)
     let problem = volume.isReadOnly ? nil : repairMarkers()
     return OpenVault(
       self, VaultInformation(unlocked.configuration, copiesDiffer: false), volume,
-      isReadOnly: volume.isReadOnly,
+      isReadOnly: volume.isReadOnly, slot: slot,
       failedAttempts: attempts.flatMap { FailedAttempts.read($0) }, markerProblem: problem,
       lock: lock)
   }

@@ -45,11 +45,13 @@ extension ConfigurationFiles {
     return unlocked
   }
 
-  /// Puts a new password in the place of an old one; returns the new generation.
+  /// Puts a new password in the place of an old one; returns the new generation. `changed` hears of
+  /// it, and of the slot, as soon as the new one holds, whatever fails after that.
   ///
   /// The old configuration is whole until the new one is: a kill at any instant leaves one of them.
   func changePassword(
-    old: borrowing SecretBytes, new: borrowing SecretBytes
+    old: borrowing SecretBytes, new: borrowing SecretBytes,
+    changed: (_ generation: UInt64, _ slot: Int) -> Void = { _, _ in }
   ) throws(VaultError) -> UInt64 {
     let unlocked = try unlock(old)
     var configuration = unlocked.configuration
@@ -61,8 +63,10 @@ extension ConfigurationFiles {
       // The newest copy counts.
       let found = try? read()
       guard found?.copies.first == configuration else { throw error }
+      changed(configuration.generation, unlocked.slot)
       throw .passwordChanged(but: error)
     }
+    changed(configuration.generation, unlocked.slot)
     return configuration.generation
   }
 }

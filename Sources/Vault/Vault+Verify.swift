@@ -12,6 +12,8 @@ package struct VerifyResult: Sendable {
   package var isOlder = false
   /// Why damage could not be repaired, beyond what the report shows.
   package var repairFailure: VaultError?
+  /// What a person should be told besides, as sentences.
+  package var notices: [String] = []
 
   /// A part of the journal that could not be replayed was not checked.
   mutating func note(_ warnings: [OpenWarning]) {
@@ -55,7 +57,12 @@ extension Vault {
       let configurations = try configuration.damage(unlocked)
       result.report.damages.insert(contentsOf: configurations, at: 0)
       result.note(volume.warnings)
-      guard options.repairs, !result.report.damages.isEmpty else { return result }
+      guard options.repairs, !result.report.damages.isEmpty else {
+        let audit = auditing(volume, unlocked)
+        audit.record(.check(options, result.report))
+        result.notices = audit.problems
+        return result
+      }
       try repair(&result, unlocked, tell)
       return result
     } catch let error as VaultError { throw .vault(error) } catch let error as VerifyError {
@@ -63,7 +70,12 @@ extension Vault {
     } catch { preconditionFailure("only these two are thrown") }
   }
 
-  private static var reading: VaultOptions {
+  private func auditing(_ volume: Volume, _ unlocked: borrowing Unlocked) -> AuditWriter {
+    let information = VaultInformation(unlocked.configuration, copiesDiffer: unlocked.unequal)
+    return AuditWriter(volume, vault: information.identifier)
+  }
+
+  static var reading: VaultOptions {
     var options = VaultOptions()
     options.readOnly = true
     return options
@@ -106,9 +118,18 @@ extension Vault {
     if volume.isReadOnly { result.repairFailure = .noSpace }
     var left: [Damage] = []
     var failure: VerifyError?
-    do throws(VerifyError) { left = try Self.repair(volume, tell) } catch {
-      failure = error
-    }
+    do throws(VerifyError) {
+      left = try Self.repair(volume, tell)
+      let found = result.report
+      // These rounds do not look at contents, which nothing repairs.
+      let rest = UInt64(left.count + found.damages.count { $0.kind == .chunk })
+      let audit = auditing(volume, unlocked)
+      audit.record(
+        .verified(
+          rest == 0 ? .repaired : .damaged, .repair,
+          damages: UInt64(found.damages.count) + found.omitted, left: rest))
+      result.notices = audit.problems
+    } catch { failure = error }
     do throws(VolumeError) { try volume.close() } catch {
       result.repairFailure = VaultError(closing: error)
     }
@@ -140,9 +161,10 @@ extension Vault {
 }
 
 extension OpenVault {
-  /// Checks the vault while it is in use.
+  /// Checks the vault while it is in use. `user` is who asked for it.
   package func verify(
-    _ options: ScrubOptions, _ tell: @escaping (ScrubProgress) -> Bool
+    _ options: ScrubOptions, user: UInt32? = nil,
+    _ tell: @escaping (ScrubProgress) -> Bool
   ) throws(VerifyError) -> VerifyResult {
     precondition(!options.repairs, "a vault in use is not repaired")
     // What was written a moment ago is to be checked, too. Where it can't be stored, what is stored
@@ -153,7 +175,20 @@ extension OpenVault {
     do throws(VaultError) { found = try vault.configuration.read() } catch { throw .vault(error) }
     result.report.damages.insert(contentsOf: found.damages, at: 0)
     if isReadOnly { result.note(volume.warnings) }
+    audit.record(.check(options, result.report), user: user)
     return result
+  }
+}
+
+extension AuditEvent {
+  /// A check that repaired nothing.
+  fileprivate static func check(_ options: ScrubOptions, _ report: ScrubReport) -> AuditEvent {
+    var scope: AuditScope = []
+    if options.isQuick { scope.insert(.quick) }
+    if options.path != nil { scope.insert(.part) }
+    if options.repairs { scope.insert(.repair) }
+    let count = UInt64(report.damages.count) + report.omitted
+    return .verified(count == 0 ? .clean : .damaged, scope, damages: count, left: count)
   }
 }
 

@@ -47,10 +47,11 @@ package final class Vault: Sendable {
   /// Changes the password of a vault that nobody has open.
   ///
   /// The volume is opened first: what keeps a mount from working keeps the password as it is, and
-  /// root and anchor hear of the new configuration, so that the old one will be refused.
+  /// root and anchor hear of the new configuration, so that the old one will be refused. Returns
+  /// what a person should be told, as sentences.
   package func changePassword(
     old: borrowing SecretBytes, new: borrowing SecretBytes
-  ) throws(VaultError) {
+  ) throws(VaultError) -> [String] {
     let vault = try open(password: old, options: VaultOptions())
     guard !vault.volume.isReadOnly else {
       try? vault.close()
@@ -63,6 +64,7 @@ package final class Vault: Sendable {
     do throws(VolumeError) { try vault.close() } catch {
       throw .passwordChanged(but: .system(error.errno, operation: "close"))
     }
+    return vault.audit.problems
   }
 
   func openVolume(

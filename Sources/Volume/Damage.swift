@@ -105,7 +105,8 @@ extension Damage {
     case .pages: return "page \(index) of names or references"
     case .dataMap, .metaMap: return "a map of free slots"
     case .pageMap, .inodeMap: return "a map of free numbers"
-    case .system: return "counts and the list of files without a name"
+    case .system:
+      return index == 0 ? "counts and the list of files without a name" : "a part of the audit log"
     case .lineage: return "the list of sessions"
     }
   }

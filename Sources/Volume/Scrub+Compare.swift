@@ -12,6 +12,26 @@ extension Scrub {
     compare(.pageMap, pages, what: "pages")
     compare(.inodeMap, inodes, what: "inodes")
     compareCounts()
+    compareAuditLog()
+  }
+
+  /// That no entry is missing, and that they stand in their order.
+  private func compareAuditLog() {
+    for id in lost.keys where id.file == .system && id.level == 0 && id.index > 0 {
+      repairs.append(.audit(id.index))
+    }
+    let record: AuditRecord
+    do throws(EngineError) { record = try AuditReader(engine).record() } catch {
+      // Pages that can't be read are told of already.
+      if !error.isUnreadable || lost[PageID(.system, 0)] == nil {
+        relate(.structure, "the audit log can't be read")
+      }
+      return
+    }
+    for problem in record.problems {
+      if case .unreadable = problem { continue }
+      relate(.structure, "audit log: \(problem.sentence)")
+    }
   }
 
   /// The inodes on the list of those without a name, whose pages are marked on the way.

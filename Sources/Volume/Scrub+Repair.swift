@@ -19,6 +19,8 @@ enum Repair: Hashable {
   case parent(UInt64, UInt64)
   /// The rest of a truncation goes on the list of what is to be released.
   case list(UInt64)
+  /// What cannot be read of the audit log is given up, and the log says so.
+  case audit(UInt32)
 
   /// Maps come first: what follows takes pages by them.
   var rank: Int {
@@ -27,7 +29,7 @@ enum Repair: Hashable {
     case .system: 1
     case .prune: 2
     case .adopt: 4
-    case .links, .counts, .parent, .list: 3
+    case .links, .counts, .parent, .list, .audit: 3
     }
   }
 }
@@ -59,6 +61,11 @@ extension Scrub {
     case .list(let number):
       try engine.transact { (transaction) throws(EngineError) in
         try Orphans.add(number, in: transaction)
+      }
+    case .audit(let page):
+      try engine.transact(frees: true) { (transaction) throws(EngineError) in
+        guard (try? transaction.read(PageID(.system, page))) == nil else { return }
+        try AuditLog.giveUp(page, in: transaction)
       }
     }
   }

@@ -23,7 +23,8 @@ import Testing
 
   @Test(
     arguments: [
-      "init", "mount", "lock", "status", "info", "verify", "passwd", "backup-policy", "help",
+      "init", "mount", "lock", "status", "info", "verify", "passwd", "backup-policy", "journal",
+      "help",
     ])
   func everyVerbIsExplained(name: String) throws {
     let verb = try #require(Verb.named(name))

@@ -36,6 +36,9 @@ struct FrozenMountTests {
         "'\(Self.folder)/list' . | diff - '\(Self.folder)/\(name).listing'")
       try vault.lock()
     }
+    let log = try vault.coffre(
+      ["journal", vault.vault, "--password-file", Self.folder + "/password"])
+    #expect(log.status == 0 && log.output.contains("locked: somebody asked for it"))
   }
 
   /// A line of `damaged`: exit code, vault, what is done in its folder.

@@ -18,7 +18,7 @@ struct StrangerTests {
   @Test func theFolderKeepsStrangersOut() throws {
     let vault = try Mounted()
     let answers = try ask(vault, 65534, "chmod 755 .")
-    #expect(answers == "status no way in\nlock no way in\nverify no way in\n")
+    #expect(answers == "status no way in\nlock no way in\nverify no way in\njournal no way in\n")
     let owner = try ask(vault, 0)
     #expect(owner.hasPrefix("status mount "), "\(owner)")
   }
@@ -28,7 +28,7 @@ struct StrangerTests {
     let vault = try Mounted()
     let daemon = try vault.daemon()
     let answers = try ask(vault, 65534, "chmod 755 . coffre; chmod 777 coffre/*.sock")
-    #expect(answers == "status nothing\nlock nothing\nverify nothing\n")
+    #expect(answers == "status nothing\nlock nothing\nverify nothing\njournal nothing\n")
     #expect(vault.isMounted(vault.mount))
     #expect(FileManager.default.fileExists(atPath: "/proc/\(daemon)"))
     try vault.sh("chmod 700 coffre", in: vault.scratch)

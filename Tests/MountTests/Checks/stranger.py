@@ -7,7 +7,7 @@ path, user = sys.argv[1], int(sys.argv[2])
 os.setgroups([])
 os.setgid(user)
 os.setuid(user)
-for request in (b"status\n", b"lock\n", b"verify quick=yes\n"):
+for request in (b"status\n", b"lock\n", b"verify quick=yes\n", b"journal\n"):
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(10)
     try:
