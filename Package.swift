@@ -63,12 +63,14 @@ let package = Package(
     module("Engine", ["Disk", "Format", "Crypto", "POSIX", "Bytes"]),
     module("Volume", ["Engine", "Disk", "Format", "Crypto", "POSIX", "Bytes"]),
     module("Vault", ["Volume", "Engine", "Disk", "Format", "Crypto", "POSIX", "Bytes"]),
+    module("FileTree", ["Volume", "POSIX", "Bytes"]),
     module("FuseBridge", ["Volume", "POSIX", "Bytes", "CFuse3", "CSystem"]),
     module(
       "Session",
-      ["FuseBridge", "Vault", "Volume", "Format", "Crypto", "Bus", "POSIX", "Bytes"]),
+      ["FuseBridge", "FileTree", "Vault", "Volume", "Format", "Crypto", "Bus", "POSIX", "Bytes"]),
     module(
-      "CommandLineTool", ["Session", "Vault", "Volume", "Format", "Crypto", "POSIX", "Bytes"]),
+      "CommandLineTool",
+      ["Session", "FileTree", "Vault", "Volume", "Format", "Crypto", "POSIX", "Bytes"]),
     .executableTarget(name: "coffre", dependencies: ["CommandLineTool"], swiftSettings: strict),
 
     // Engine calls without FUSE, measured: `swift run -c release bench-engine FOLDER`.
@@ -89,10 +91,12 @@ let package = Package(
     tests("EngineTests", ["Engine", "Disk", "Format", "Crypto", "POSIX", "Bytes"]),
     tests("VolumeTests", ["Volume", "Engine", "Disk", "Format", "Crypto", "POSIX", "Bytes"]),
     tests(
+      "FileTreeTests", ["FileTree", "Volume", "Engine", "Disk", "Crypto", "POSIX", "Bytes"]),
+    tests(
       "CommandLineToolTests",
       [
-        "CommandLineTool", "Session", "FuseBridge", "Vault", "Volume", "Engine", "Disk", "Format",
-        "Crypto", "Bus", "POSIX", "Bytes",
+        "CommandLineTool", "Session", "FuseBridge", "FileTree", "Vault", "Volume", "Engine", "Disk",
+        "Format", "Crypto", "Bus", "POSIX", "Bytes",
       ]),
     tests(
       "TamperTests",

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -12,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 const int coffre_o_path = O_PATH, coffre_o_directory = O_DIRECTORY,
@@ -23,6 +25,24 @@ int coffre_open(int directory, const char *path, int flags, unsigned mode) {
 
 int coffre_fallocate(int fd, int mode, off_t offset, off_t length) {
   return fallocate(fd, mode, offset, length);
+}
+
+int coffre_rename_new(int from, const char *name, int to, const char *new_name) {
+  if (renameat2(from, name, to, new_name, RENAME_NOREPLACE) == 0) return 0;
+  if (errno != EINVAL && errno != ENOSYS) return -1;
+  /* A filesystem without it: link(2) never replaces a name either. */
+  if (linkat(from, name, to, new_name, 0) != 0) return -1;
+  return unlinkat(from, name, 0);
+}
+
+long coffre_list_attributes(int fd, void *names, size_t limit) { return flistxattr(fd, names, limit); }
+
+long coffre_get_attribute(int fd, const char *name, void *value, size_t limit) {
+  return fgetxattr(fd, name, value, limit);
+}
+
+int coffre_set_attribute(int fd, const char *name, const void *value, size_t count) {
+  return fsetxattr(fd, name, value, count, 0);
 }
 
 static int has_flag(int fd, int flag) {

@@ -99,6 +99,15 @@ int coffre_wait_signal(void) {
   return number;
 }
 
+void coffre_end_by(int number) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, number);
+  signal(number, SIG_DFL);
+  raise(number);
+  pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
 int coffre_settle(void) {
   struct sigaction usual = {.sa_handler = SIG_DFL};
   sigaction(SIGCHLD, &usual, NULL);

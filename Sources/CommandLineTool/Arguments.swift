@@ -31,26 +31,43 @@ package struct Option: Hashable, Sendable {
 /// `--option value` and `--option=value` are the same, `-o value` and `-ovalue` too; after `--`
 /// nothing is an option.
 package struct Arguments: Hashable, Sendable {
-  package private(set) var positional: [String] = []
+  /// The paths, as the bytes they are.
+  package private(set) var paths: [[UInt8]] = []
   private var values: [String: [String]] = [:]
 
+  /// The paths of a verb that takes text only.
+  package var positional: [String] { paths.map { String(decoding: $0, as: UTF8.self) } }
+
   package init(parsing words: [String], options: [Option]) throws(Failure) {
+    try self.init(parsing: words.map { Array($0.utf8) }, options: options)
+  }
+
+  /// A word that is no text can be a path, and nothing else.
+  package init(parsing words: [[UInt8]], options: [Option]) throws(Failure) {
     var rest = words[...]
     while let word = rest.popFirst() {
-      if word == "--" {
-        positional += rest
+      if word == Array("--".utf8) {
+        paths += rest
         return
       }
-      guard word.utf8.first == UInt8(ascii: "-"), word != "-" else {
-        positional.append(word)
+      guard word.first == UInt8(ascii: "-"), word.count > 1 else {
+        paths.append(word)
         continue
       }
-      let (spelling, attached) = Self.split(word)
+      let (spelling, attached) = Self.split(try Self.text(word))
       guard let option = options.first(where: { $0.spelling == spelling }) else {
         throw Failure(.usage, "no option \(spelling) here")
       }
       try take(option, attached, &rest)
     }
+  }
+
+  private static func text(_ word: [UInt8]) throws(Failure) -> String {
+    guard let text = String(validating: word, as: UTF8.self) else {
+      throw Failure(
+        .usage, "an option is not UTF-8", hint: "paths that begin with - stand after --")
+    }
+    return text
   }
 
   /// The option's own part of a word, and the value attached to it.
@@ -67,16 +84,22 @@ package struct Arguments: Hashable, Sendable {
   }
 
   private mutating func take(
-    _ option: Option, _ attached: String?, _ rest: inout ArraySlice<String>
+    _ option: Option, _ attached: String?, _ rest: inout ArraySlice<[UInt8]>
   ) throws(Failure) {
     if option.value == nil {
-      guard attached == nil else {
-        throw Failure(.usage, "\(option.spelling) takes no value")
+      if let attached {
+        guard option.name.count == 1, attached.utf8.first != UInt8(ascii: "-") else {
+          throw Failure(.usage, "\(option.spelling) takes no value")
+        }
+        // Letters that take no value may stand together.
+        rest = [Array("-\(attached)".utf8)] + rest
       }
       values[option.name, default: []].append("")
       return
     }
-    guard let value = attached ?? (option.takesNone ? "" : rest.popFirst()) else {
+    let next = option.takesNone || attached != nil ? nil : rest.popFirst()
+    let word = try next.map { (word) throws(Failure) in try Self.text(word) }
+    guard let value = attached ?? word ?? (option.takesNone ? "" : nil) else {
       throw Failure(.usage, "\(option.spelling) needs a value")
     }
     if option.name.count > 1, values[option.name] != nil {

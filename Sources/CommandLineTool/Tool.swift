@@ -10,29 +10,30 @@ package enum Tool {
     do throws(Errno) { try System.settle() } catch { System.exit(ExitCode.systemError.rawValue) }
     System.forbidDumps()
     System.keepFilesPrivate()
-    guard let words = System.arguments else {
-      let failure = Failure(.usage, "a word of the command line is not UTF-8")
-      Output.failure(failure)
-      System.exit(failure.code.rawValue)
-    }
-    switch words.first {
-    case Launcher.superviseVerb where words.count == 2: Supervisor.run(mountPoint: words[1])
-    case Launcher.keepVerb where words.count == 2: Keeper.run(mountPoint: words[1])
+    let words = System.arguments
+    let texts = words.map { String(decoding: $0, as: UTF8.self) }
+    switch texts.first {
+    case Launcher.superviseVerb where words.count == 2: Supervisor.run(mountPoint: texts[1])
+    case Launcher.keepVerb where words.count == 2: Keeper.run(mountPoint: texts[1])
     case Launcher.daemonVerb where words.count == 1: Daemon.run()
     default: break
     }
     do throws(Failure) {
-      try run(words)
+      try run(words, texts)
+      Interruption.endIfWanted()
       try Output.check()
       System.exit(ExitCode.success.rawValue)
     } catch {
+      Interruption.endIfWanted()
+      if Output.hasNoReader { System.end(by: System.pipeSignal) }
       Output.failure(error)
       System.exit(error.code.rawValue)
     }
   }
 
-  private static func run(_ words: [String]) throws(Failure) {
-    guard let first = words.first else {
+  /// `texts` are the same words, with what is no text in them repaired.
+  private static func run(_ words: [[UInt8]], _ texts: [String]) throws(Failure) {
+    guard let first = texts.first else {
       throw Failure(.usage, "no verb given", hint: "see `coffre help`")
     }
     switch first {
@@ -43,7 +44,12 @@ package enum Tool {
     guard let verb = Verb.named(first) else {
       throw Failure(.usage, "no verb \(first)", hint: "see `coffre help`")
     }
-    if words.contains("--help") { return Output.text(Help.of(verb)) }
+    // Repaired it would be another file's name.
+    let isText = zip(words, texts).allSatisfy { $0.elementsEqual($1.utf8) }
+    guard isText || verb.takesBytes else {
+      throw Failure(.usage, "a word of the command line is not UTF-8")
+    }
+    if texts.contains("--help") { return Output.text(Help.of(verb)) }
     let arguments: Arguments
     do throws(Failure) {
       arguments = try Arguments(parsing: Array(words.dropFirst()), options: verb.options)
@@ -65,15 +71,28 @@ enum Output {
   static func line(_ line: String) { text(visible(line) + "\n") }
 
   static func text(_ text: String) {
-    do throws(Errno) { try System.print(text, to: 1) } catch {
-      let failure = error
-      problem.withLock { $0 = failure }
-    }
+    do throws(Errno) { try System.print(text, to: 1) } catch { fail(error) }
   }
 
-  /// Throws if a result was not written: whoever reads it would take it for whole.
+  /// As the bytes they are.
+  static func bytes(_ bytes: [UInt8]) {
+    do throws(Errno) { try System.print(bytes, to: 1) } catch { fail(error) }
+  }
+
+  /// Whether nobody gets what else is printed.
+  static var isBroken: Bool { problem.withLock { $0 != nil } }
+
+  /// Whether that is because the reader went.
+  static var hasNoReader: Bool { problem.withLock { $0 == .brokenPipe } }
+
+  /// Something could not be written to standard output, by whoever did.
+  static func fail(_ errno: Errno) { problem.withLock { $0 = errno } }
+
+  /// Throws if a result was not written: whoever reads it would take it for whole. If the reader
+  /// went, the process ends as the signal of that would have ended it, without a word.
   static func check() throws(Failure) {
     guard let errno = problem.withLock({ $0 }) else { return }
+    if errno == .brokenPipe { System.end(by: System.pipeSignal) }
     throw Failure(errno, doing: "standard output")
   }
 

@@ -7,17 +7,20 @@ package struct Verb: Sendable {
   package let operands: [String]
   package let summary: String
   package let options: [Option]
+  /// Whether its paths may be no text, as names in a vault may be.
+  var takesBytes = false
   let run: @Sendable (Arguments) throws(Failure) -> Void
 
-  package static let all: [Verb] = [
-    initialize, mount, lock, status, info, verify, passwd, backupPolicy, journal, help,
-  ]
+  package static let all: [Verb] =
+    [
+      initialize, mount, lock, status, info, verify, passwd, backupPolicy, journal,
+    ] + files + [help]
 
   package static func named(_ name: String) -> Verb? { all.first { $0.name == name } }
 
-  private static let json = Option("json", "print JSON, for programs")
+  static let json = Option("json", "print JSON, for programs")
 
-  private static func secret(_ prefix: String, _ what: String) -> [Option] {
+  static func secret(_ prefix: String, _ what: String) -> [Option] {
     [
       Option("\(prefix)password-file", value: "FILE", "read \(what) from a file"),
       Option("\(prefix)password-fd", value: "N", "read \(what) from a descriptor"),

@@ -41,17 +41,23 @@ package struct FileStatus: Hashable, Sendable {
   package let inode: UInt64
   package let mode: UInt32
   package let user: UInt32
+  package let group: UInt32
   /// The names the file has.
   package let links: UInt64
   package let size: UInt64
   /// In bytes.
   package let allocated: UInt64
+  /// When the content was changed last, seconds since 1970, and what is beyond them.
+  package let modifiedSeconds: Int64
+  package let modifiedNanoseconds: UInt32
 
   /// The bits chmod(2) changes.
   package var permissions: UInt32 { mode & 0o7777 }
   package var isRegular: Bool { mode & S_IFMT == S_IFREG }
   package var isDirectory: Bool { mode & S_IFMT == S_IFDIR }
   package var isLink: Bool { mode & S_IFMT == S_IFLNK }
+  /// One file, by whatever path.
+  package var identity: String { "\(device):\(inode)" }
 }
 
 /// The system calls on files, each in one place; every one throws its errno.
@@ -208,8 +214,11 @@ extension FileStatus {
     inode = UInt64(status.st_ino)
     mode = status.st_mode
     user = status.st_uid
+    group = status.st_gid
     links = UInt64(status.st_nlink)
     size = UInt64(max(0, status.st_size))
     allocated = UInt64(max(0, status.st_blocks)) * 512
+    modifiedSeconds = Int64(status.st_mtim.tv_sec)
+    modifiedNanoseconds = UInt32(status.st_mtim.tv_nsec)
   }
 }

@@ -28,6 +28,11 @@ extension System {
   /// The names in a directory, without `.` and `..`, readdir(3). A name that is not UTF-8 is
   /// repaired.
   package static func names(in directory: borrowing Descriptor) throws(Errno) -> [String] {
+    try nameBytes(in: directory).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// The same, as they are.
+  package static func nameBytes(in directory: borrowing Descriptor) throws(Errno) -> [[UInt8]] {
     let parent = directory.rawValue
     let number = try check {
       Int(unsafe coffre_open(parent, ".", coffre_o_cloexec | coffre_o_directory, 0))
@@ -37,7 +42,7 @@ extension System {
       throw .current
     }
     defer { unsafe closedir(stream) }
-    var names: [String] = []
+    var names: [[UInt8]] = []
     while true {
       errno = 0
       guard let entry = unsafe readdir(stream) else {
@@ -45,9 +50,9 @@ extension System {
         return names
       }
       let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        unsafe Array(bytes.prefix { $0 != 0 })
       }
-      if name != "." && name != ".." { names.append(name) }
+      if name != [0x2e] && name != [0x2e, 0x2e] { names.append(name) }
     }
   }
 

@@ -74,15 +74,12 @@ extension System {
   package static var userNumber: UInt32 { geteuid() }
   package static var groupNumber: UInt32 { getegid() }
 
-  /// The words after the program's name; nil if one of them is not UTF-8. None is repaired: it
-  /// would be another file's name.
-  package static var arguments: [String]? {
-    var words: [String] = []
+  /// The words after the program's name, as the bytes they are.
+  package static var arguments: [[UInt8]] {
+    var words: [[UInt8]] = []
     for index in 1..<max(1, Int(CommandLine.argc)) {
-      guard let word = unsafe CommandLine.unsafeArgv[index],
-        let text = unsafe String(validatingCString: word)
-      else { return nil }
-      words.append(text)
+      guard let word = unsafe CommandLine.unsafeArgv[index] else { break }
+      words.append(unsafe Array(UnsafeRawBufferPointer(start: word, count: strlen(word))))
     }
     return words
   }
@@ -131,6 +128,15 @@ extension System {
 
   /// Waits for one of the signals held, sigwait(3).
   package static func waitForSignal() -> Int32 { coffre_wait_signal() }
+
+  /// Ends this process by a signal, as if nobody had held it, so that whoever started it can tell.
+  package static func end(by signal: Int32) -> Never {
+    coffre_end_by(signal)
+    exit(128 + signal)
+  }
+
+  /// The signal of a write to a pipe nobody reads.
+  package static var pipeSignal: Int32 { SIGPIPE }
 
   /// A write to a pipe nobody reads fails with EPIPE instead of ending the process.
   package static func ignorePipeSignal() { signal(SIGPIPE, SIG_IGN) }

@@ -21,7 +21,10 @@ extension System {
 
   /// Writes text to standard output (1) or standard error (2).
   package static func print(_ text: String, to number: Int32) throws(Errno) {
-    let bytes = Array(text.utf8)
+    try print(Array(text.utf8), to: number)
+  }
+
+  package static func print(_ bytes: [UInt8], to number: Int32) throws(Errno) {
     try unsafe send(number, bytes.span.bytes)
   }
 

@@ -25,6 +25,8 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
   case notChecked = 23
   case noSuchPath = 24
   case held = 25
+  case exists = 26
+  case incomplete = 27
 
   /// One line for `coffre help exit-codes` and the manual page.
   package var meaning: String {
@@ -54,6 +56,8 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
     case .notChecked: "the check could not be finished"
     case .noSuchPath: "there is nothing at that path in the vault"
     case .held: "programs use the vault, so it was not locked"
+    case .exists: "there is something at that path already, and it was left as it is"
+    case .incomplete: "some of a tree was not copied; the rest was"
     }
   }
 }

@@ -94,8 +94,3 @@ extension MountStatus {
     }
   }
 }
-
-extension FileStatus {
-  /// One folder, by whatever path.
-  var identity: String { "\(device):\(inode)" }
-}

@@ -9,6 +9,7 @@ import Testing
     Option("json", "a switch"), Option("lock-after", value: "TIME", "a value"),
     Option("o", value: "OPTION", "one letter"),
     Option("wait", value: "TIME", takesNone: true, "a value or none"),
+    Option("l", "a letter"), Option("r", "another"),
   ]
 
   private func parse(_ words: String...) throws -> Arguments {
@@ -19,6 +20,31 @@ import Testing
     let arguments = try parse("a", "--json", "b", "--lock-after", "5m", "c")
     #expect(arguments.positional == ["a", "b", "c"])
     #expect(arguments.has("json") && arguments.value("lock-after") == "5m")
+  }
+
+  @Test func lettersMayStandTogether() throws {
+    let arguments = try parse("-lr", "a")
+    #expect(arguments.has("l") && arguments.has("r") && arguments.positional == ["a"])
+    let last = try parse("-rlodev")
+    #expect(last.has("l") && last.has("r") && last.value("o") == "dev")
+    for word in ["-lx", "-l-", "-l--json"] {
+      #expect(throws: Failure.self) { try parse(word) }
+    }
+    #expect(throws: Failure.self) { try parse("--json=x") }
+  }
+
+  /// A path may be any bytes, an option may not.
+  @Test func pathsAreBytes() throws {
+    let path: [UInt8] = [0x61, 0xff]
+    let arguments = try Arguments(
+      parsing: [path, Array("--json".utf8), Array("--".utf8), [0x2d, 0xff]], options: Self.options)
+    #expect(arguments.paths == [path, [0x2d, 0xff]] && arguments.has("json"))
+    #expect(throws: Failure.self) {
+      try Arguments(parsing: [[0x2d, 0xff]], options: Self.options)
+    }
+    #expect(throws: Failure.self) {
+      try Arguments(parsing: [Array("--lock-after".utf8), path], options: Self.options)
+    }
   }
 
   @Test func aValueMayBeAttached() throws {

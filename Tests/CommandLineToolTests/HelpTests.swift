@@ -13,18 +13,19 @@ import Testing
   }
 
   @Test func exitCodesNeverChange() {
-    #expect(ExitCode.allCases.map(\.rawValue) == [0] + Array(2...25))
+    #expect(ExitCode.allCases.map(\.rawValue) == [0] + Array(2...27))
     #expect(ExitCode.wrongPassword.rawValue == 3 && ExitCode.damagedConfiguration.rawValue == 4)
     #expect(ExitCode.busy.rawValue == 19 && ExitCode.damagedJournal.rawValue == 20)
     #expect(ExitCode.damageFound.rawValue == 21 && ExitCode.damageRepaired.rawValue == 22)
     #expect(ExitCode.notChecked.rawValue == 23 && ExitCode.noSuchPath.rawValue == 24)
     #expect(ExitCode.held.rawValue == 25)
+    #expect(ExitCode.exists.rawValue == 26 && ExitCode.incomplete.rawValue == 27)
   }
 
   @Test(
     arguments: [
       "init", "mount", "lock", "status", "info", "verify", "passwd", "backup-policy", "journal",
-      "help",
+      "ls", "cat", "get", "put", "mkdir", "mv", "rm", "help",
     ])
   func everyVerbIsExplained(name: String) throws {
     let verb = try #require(Verb.named(name))

@@ -14,6 +14,8 @@ int coffre_wait(int pid);
 void coffre_hold_signals(void);
 /* Waits for one of them. */
 int coffre_wait_signal(void);
+/* Ends the process by a signal, held or not; returns only where that signal ends none. */
+void coffre_end_by(int number);
 /* Opens /dev/null as those of 0 to 2 that are closed, and takes SIGCHLD as at the start of a program. 0 or -1. */
 int coffre_settle(void);
 int coffre_pipe(int descriptors[2]);
