@@ -23,25 +23,35 @@ enum GetCommand {
     let target = try Destination(arguments, name: path.lastName)
     if !isForced, !target.isFree { throw Copying.exists(target.shown) }
     try OpenTree.with(arguments, changes: false) { (tree) throws(Failure) in
-      let copying = Copying(.outOfVault, outside: target.path)
-      let options = copying.options(for: tree, replaces: isForced)
-      switch try Self.source(path, tree.top) {
-      case .file(let file):
-        try copying.run(file.size) { () throws(CopyError) in
-          guard let name = target.name else { throw .target(.system(.isDirectory)) }
-          if try !FileCopy(options).copy(file.file, to: target.folder, as: name) {
-            options.report([], .attributes)
-          }
+      try tree.export { (exported) throws(Failure) in
+        try copy(path, tree, to: target, isWhole: isWhole, isForced: isForced, exported)
+      }
+    }
+  }
+
+  private static func copy(
+    _ path: [UInt8], _ tree: OpenTree, to target: Destination, isWhole: Bool, isForced: Bool,
+    _ exported: Exported
+  ) throws(Failure) {
+    let copying = Copying(.outOfVault, outside: target.path)
+    var options = copying.options(for: tree, replaces: isForced)
+    exported.watch(&options)
+    switch try Self.source(path, tree.top) {
+    case .file(let file):
+      try copying.run(file.size) { () throws(CopyError) in
+        guard let name = target.name else { throw .target(.system(.isDirectory)) }
+        if try !FileCopy(options).copy(file.file, to: target.folder, as: name) {
+          options.report([], .attributes)
         }
-      case .folder(let folder):
-        guard isWhole else { throw Self.needsRecursion }
-        try copying.run(Copying.size(of: folder)) { () throws(CopyError) in
-          var copy = TreeCopy(options)
-          if let name = target.name {
-            try copy.copy(folder, to: target.folder, as: name)
-          } else {
-            try copy.copyContents(of: folder, to: target.folder)
-          }
+      }
+    case .folder(let folder):
+      guard isWhole else { throw Self.needsRecursion }
+      try copying.run(Copying.size(of: folder)) { () throws(CopyError) in
+        var copy = TreeCopy(options)
+        if let name = target.name {
+          try copy.copy(folder, to: target.folder, as: name)
+        } else {
+          try copy.copyContents(of: folder, to: target.folder)
         }
       }
     }
@@ -53,23 +63,34 @@ enum GetCommand {
   /// To standard output, without a bar on a terminal that shows the content.
   static func print(_ arguments: Arguments) throws(Failure) {
     let path = arguments.paths[1]
-    try OpenTree.with(arguments, changes: false, cleansUp: false) { (tree) throws(Failure) in
-      guard case .file(let source) = try Self.source(path, tree.top) else {
-        throw Failure(.systemError, "that is a folder")
-      }
-      let output: Descriptor
-      do throws(Errno) { output = try System.duplicate(1) } catch {
-        throw Failure(error, doing: "standard output")
-      }
-      do throws(CopyError) {
-        try FileCopy(CopyOptions()).send(source.file, to: output)
-      } catch {
-        guard case .target(let problem) = error else {
-          throw Copying(.outOfVault, outside: []).failure(error)
+    var broken: Errno?
+    do throws(Failure) {
+      try OpenTree.with(arguments, changes: false, cleansUp: false) { (tree) throws(Failure) in
+        guard case .file(let source) = try Self.source(path, tree.top) else {
+          throw Failure(.systemError, "that is a folder")
         }
-        Output.fail(problem.errno)
-        throw Failure(problem.errno, doing: "standard output")
+        let output: Descriptor
+        do throws(Errno) { output = try System.duplicate(1) } catch {
+          throw Failure(error, doing: "standard output")
+        }
+        try tree.export { (exported) throws(Failure) in
+          var options = CopyOptions()
+          exported.watch(&options)
+          do throws(CopyError) {
+            try FileCopy(options).send(source.file, to: output)
+          } catch {
+            guard case .target(let problem) = error else {
+              throw Copying(.outOfVault, outside: []).failure(error)
+            }
+            broken = problem.errno
+            throw Failure(problem.errno, doing: "standard output")
+          }
+        }
       }
+    } catch {
+      // What went out is written down by now; this may end the process.
+      if let broken { Output.fail(broken) }
+      throw error
     }
   }
 

@@ -12,6 +12,8 @@ struct OpenTree {
   /// The vault's own folder, and the top of its mount: copied into the vault, they would not end.
   let excluded: Set<String>
   let isMounted: Bool
+  /// Writes down in the audit log that contents left the vault: files, and bytes.
+  private let noteExport: (UInt64, UInt64) -> Void
 
   /// Opens it, does the work, and closes it again: what the work has changed lasts afterwards.
   ///
@@ -39,7 +41,10 @@ struct OpenTree {
       let top = try ControlClient.tree(of: mounted)
       if let identity = top.identity { excluded.insert(identity) }
       if cleansUp { Interruption.watch() }
-      return try body(OpenTree(top: top, excluded: excluded, isMounted: true))
+      return try body(
+        OpenTree(top: top, excluded: excluded, isMounted: true) { files, bytes in
+          ControlClient.noteExport(mounted, files: files, bytes: bytes)
+        })
     }
     do throws(VaultError) { try vault.checkFree(exclusive: changes) } catch {
       throw Failure(error, vault: path)
@@ -49,8 +54,23 @@ struct OpenTree {
     if cleansUp { Interruption.watch() }
     let opened = try open(vault, path, password, changes: changes)
     let tree = OpenTree(
-      top: VolumeFolder(opened.volume), excluded: excluded, isMounted: false)
+      top: VolumeFolder(opened.volume), excluded: excluded, isMounted: false
+    ) { files, bytes in
+      opened.audit.record(.exported(.get, files: files, bytes: bytes))
+    }
     return try use(tree, opened, body)
+  }
+
+  /// Does work that hands contents out, and writes down how much did go, however it ends.
+  func export(
+    _ body: (Exported) throws(Failure) -> Void
+  ) throws(Failure) {
+    let exported = Exported()
+    defer {
+      let (files, bytes) = exported.counts
+      if files > 0 || bytes > 0 { noteExport(files, bytes) }
+    }
+    try body(exported)
   }
 
   private static func open(
@@ -83,6 +103,23 @@ struct OpenTree {
     }
     do throws(VolumeError) { try vault.close() } catch { throw Failure(inVault: error) }
     return result
+  }
+}
+
+/// What of a vault's contents has been handed out.
+final class Exported {
+  private var files: UInt64 = 0
+  private var bytes: UInt64 = 0
+  var counts: (files: UInt64, bytes: UInt64) { (files, bytes) }
+
+  /// Counts what a copy tells of, and hands it on.
+  func watch(_ options: inout CopyOptions) {
+    let tell = options.tell
+    options.tell = { [self] count in
+      bytes &+= count
+      tell(count)
+    }
+    options.copied = { [self] in files += 1 }
   }
 }
 

@@ -35,6 +35,8 @@ package struct CopyOptions {
   package var isStopped: () -> Bool = { false }
   /// Hears of bytes, as they are copied.
   package var tell: (UInt64) -> Void = { _ in }
+  /// Hears of each file that is copied whole.
+  package var copied: () -> Void = {}
   /// Hears what of a tree is not copied; the path is from where the tree begins.
   package var report: ([UInt8], CopyProblem) -> Void = { _, _ in }
 

@@ -23,10 +23,12 @@ package struct FileCopy {
   ) throws(CopyError) -> Bool {
     let information = try reading { () throws(VolumeError) in try source.information() }
     let extended = try reading { () throws(VolumeError) in try source.extendedAttributes() }
-    return try make(name, in: folder, syncing: syncing) { (draft) throws(CopyError) in
+    let isWhole = try make(name, in: folder, syncing: syncing) { (draft) throws(CopyError) in
       try fill(draft, from: source, size: information.size)
       return KeptAttributes(information, extended)
     }
+    options.copied()
+    return isWhole
   }
 
   /// Copies what comes out of a stream, to its end. A file that is replaced leaves its permissions
@@ -59,7 +61,7 @@ package struct FileCopy {
     var offset: UInt64 = 0
     while true {
       let count = try read(source, at: offset, limit: Self.pieceSize)
-      if count == 0 { return }
+      if count == 0 { return options.copied() }
       do throws(Errno) { try System.send(target, buffer.bytes(in: 0..<count)) } catch {
         throw .target(.system(error))
       }

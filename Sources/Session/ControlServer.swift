@@ -2,7 +2,7 @@ import Crypto
 import POSIX
 import Vault
 
-/// Answers `status`, `lock`, `passwd`, `verify` and `journal` for one mount.
+/// Answers `status`, `lock`, `passwd`, `verify`, `journal` and `exported` for one mount.
 final class ControlServer: Sendable {
   private let mount: ActiveMount
   private let socket: ControlSocket
@@ -92,6 +92,7 @@ final class ControlServer: Sendable {
       try? connection.send(status.message)
     case "lock": try? connection.send(lock(by: user))
     case "passwd": try? connection.send(changePassword(request, connection, by: user))
+    case "exported": try? connection.send(noteExport(request, by: user))
     case "journal": AuditReport.answer(of: mount, request, connection)
     case "verify":
       do throws(Errno) { try MountedCheck(mount, request, user: user).answer(connection) } catch {
@@ -112,6 +113,14 @@ final class ControlServer: Sendable {
     // A thread that hangs keeps the process, and with it the connection.
     if mount.isAbandoned { answer["process"] = "stays" }
     return answer
+  }
+
+  /// Of a copy through the mount, which this process can't tell from any other reading.
+  private func noteExport(_ request: Message, by user: UInt32) -> Message {
+    func number(_ name: String) -> UInt64 { request[name].flatMap { UInt64($0) } ?? 0 }
+    mount.vault.audit.record(
+      .exported(.get, files: number("files"), bytes: number("bytes")), user: user)
+    return Message("done")
   }
 
   private func changePassword(

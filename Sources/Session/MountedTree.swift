@@ -31,6 +31,13 @@ extension ControlClient {
     }
   }
 
+  /// Has it written down that contents were copied out. The copy is made, so nothing fails by it.
+  package static func noteExport(_ found: Found, files: UInt64, bytes: UInt64) {
+    guard let connection = try? connect(found.socket) else { return }
+    let message = Message("exported", ["files": String(files), "bytes": String(bytes)])
+    if (try? connection.send(message)) != nil { _ = connection.receive(patience: 5000) }
+  }
+
   private static func unreachable(_ mountPoint: String) -> Failure {
     Failure(
       .busy, "the vault is mounted at \(mountPoint), but that can't be reached from here",

@@ -62,6 +62,36 @@ struct JournalTests {
     #expect(text.output.contains("unlocked, key slot 0; 2 failed attempts before it, the first 20"))
   }
 
+  /// What `get` and `cat` hand out is told, also if the reader goes in the middle.
+  @Test(arguments: FileVault.Way.allCases)
+  func whatLeavesTheVaultIsTold(way: FileVault.Way) throws {
+    let files = try FileVault(way)
+    try files.check(
+      """
+      head -c 5000000 /dev/zero > large
+      printf 12345 > small
+      c mkdir "$V" folder
+      c put "$V" small folder/small
+      c put "$V" large folder/large
+      c get "$V" folder/small out
+      c cat "$V" folder/small > out
+      c get -r "$V" folder
+      c cat "$V" folder/large | head -c 10 > out
+      fails 24 get "$V" nothing out2
+      """)
+    let found = try journal(files.vault)
+    let all = try ["entries", "waiting"].flatMap { name in
+      try #require(found[name] as? [[String: Any]])
+    }
+    let exports = all.filter { $0["event"] as? String == "export" }
+    #expect(exports.map { $0["files"] as? Int } == [1, 1, 2, 0])
+    let bytes = exports.compactMap { $0["bytes"] as? Int }
+    #expect(bytes.prefix(3) == [5, 5, 5_000_005])
+    #expect(bytes.count == 4 && bytes[3] < 5_000_000)
+    #expect(exports.allSatisfy { $0["way"] as? String == "get" })
+    #expect(exports.allSatisfy { $0["user"] as? UInt32 == getuid() })
+  }
+
   /// A planted name and content are in no output, nor in what is kept beside the anchor.
   @Test func nothingFromInsideIsTold() throws {
     let vault = try Mounted()
