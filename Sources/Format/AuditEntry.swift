@@ -1,7 +1,7 @@
 package import Bytes
 
-/// One entry of the audit log: what was done with the vault, when, by whom. Never what is in it, and
-/// no name or path from inside of it.
+/// One entry of the audit log: what was done with the vault, when, by whom. Never what is in it,
+/// and no name or path from inside of it.
 ///
 /// | bytes   | what                                                                          |
 /// | 0..<8   | number: one more for each entry; 0 in a note, which is not in the log yet     |

@@ -6,9 +6,9 @@ import Volume
 /// Entries for the audit log that could not be written into the vault: of mounts that write nothing
 /// to it, and of checks. The next one that writes takes them over.
 ///
-/// A file beside the anchor, `<vault id>.notes`, each note appended in one write(2). They are sealed,
-/// so nobody makes one up; but whoever can write there can take them away, so in the log they are
-/// marked.
+/// A file beside the anchor, `<vault id>.notes`, each note appended in one write(2). They are
+/// sealed, so nobody makes one up; but whoever can write there can take them away, so in the log
+/// they are marked.
 struct AuditNotes {
   let path: String
 

@@ -6,8 +6,9 @@ import POSIX
 
 /// The audit log: a ring of pages in the system file, which no directory names.
 ///
-/// So the root proves each entry, a frame carries it like any change, and pages exist twice. Numbers
-/// and a chain of hashes show besides that none is missing and that they stand in their order.
+/// So the root proves each entry, a frame carries it like any change, and pages exist twice.
+/// Numbers and a chain of hashes show besides that none is missing and that they stand in their
+/// order.
 enum AuditLog {
   /// Entries that one frame takes.
   static let batch = 256

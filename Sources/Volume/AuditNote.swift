@@ -25,8 +25,8 @@ extension Volume {
     return note
   }
 
-  /// The entries of a file of notes, in order and each once. What is none, as somebody else may have
-  /// written it, is left out.
+  /// The entries of a file of notes, in order and each once. What is none, as somebody else may
+  /// have written it, is left out.
   package func entries(ofNotes notes: Buffer) -> [AuditEntry] {
     guard let key = try? engine.noteKey() else { return [] }
     let plain = Buffer(count: AuditEntry.size)

@@ -81,7 +81,7 @@ import Testing
   @Test(arguments: entries) func everyEventHasWords(entry: AuditEntry) {
     let json = JournalCommand.json(entry).text
     #expect(json.contains("\"event\": \"\(entry.event.word)\""))
-    #expect(json.contains("\"time\": \"2023-11-14T22:13:20.12345679"), "\(json)")
+    #expect(json.contains("\"time\": \"2023-11-14T22:13:20.1234567"), "\(json)")
     #expect(!entry.event.sentence.isEmpty)
   }
 

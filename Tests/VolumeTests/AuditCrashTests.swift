@@ -36,7 +36,7 @@ import Testing
         #expect(complaint == nil, "start \(start), step \(step), \(mode)")
         points += 1
       }
-      step += start > 1000 && !Self.isSoak ? 1 + random.below(12) : 1
+      step += start > 1000 && !Self.isSoak ? 1 + random.below(60) : 1
     }
     #expect(points > 30)
   }
