@@ -116,6 +116,29 @@ struct ConfinementMountTests {
     #expect(outcome.output.contains("AF_UNIX"), "the trace has seen something")
   }
 
+  /// A kernel that lacks one of the two: whoever mounts hears of it, and the vault is served.
+  @Test(
+    .enabled(if: Command.has("strace"), "no strace"),
+    arguments: [
+      ("landlock_create_ruleset", "this kernel confines none"),
+      ("seccomp", "this kernel filters no calls"),
+    ])
+  func whatTheKernelLacksIsToldOf(call: String, sentence: String) throws {
+    let vault = try Mounted(mounting: false)
+    let outcome = try vault.sh(
+      """
+      strace -f -q -o trace -e trace=\(call) -e inject=\(call):error=ENOSYS \\
+        "$COFFRE" mount vault mount --password-file password 2> told &
+      for i in $(seq 300); do mountpoint -q mount && test -s told && break; sleep 0.1; done
+      echo kept > mount/file
+      "$COFFRE" lock vault
+      wait $!
+      cat told
+      """, in: vault.scratch)
+    #expect(outcome.status == 0 && outcome.output.contains("warning: "), "\(outcome.output)")
+    #expect(outcome.output.contains(sentence), "\(outcome.output)")
+  }
+
   /// Nothing but these, none of which speaks to a network.
   @Test(.enabled(if: Command.has("readelf"), "no readelf"))
   func noNetworkLibraryIsLinked() throws {
