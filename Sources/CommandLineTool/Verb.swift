@@ -50,7 +50,7 @@ package struct Verb: Sendable {
       Option("accept-journal-loss", "give up what a damaged journal can't tell, and go on"),
       Option(
         "o", value: "OPTION,...",
-        "options of mount(8) and fuse(8): ro, dev, ...; noguard, nobackupmarker"),
+        "options of mount(8), fuse(8): ro, dev, ...; noguard, nobackupmarker"),
     ] + secret("", "the password"), run: MountCommand.run)
 
   private static let lock = Verb(

@@ -5,9 +5,9 @@ internal import Volume
 
 /// opendir(3), readdir(3), closedir(3).
 ///
-/// A cookie says after which entry to go on: 1 is ".", 2 is "..", larger ones are the volume's and
-/// stay valid while entries come and go. Entries are gathered before anything else is asked of the
-/// volume, which may hold the directory's lock while it lists.
+/// A cookie says after which entry to go on: 1 is ".", 2 is "..", 3 a `ViewTag`, larger ones are
+/// the volume's and stay valid while entries come and go. Entries are gathered before anything else
+/// is asked of the volume, which may hold the directory's lock while it lists.
 extension Bridge {
   /// Nothing to open in the volume: the kernel's lookup keeps the directory alive, removed or not.
   ///
@@ -88,8 +88,9 @@ extension Bridge {
     if cookie < 2 {
       entries.append(.dots([0x2e, 0x2e], try volume.parent(of: inode), cookie: 2))
     }
+    if cookie < 3, let tag = try listedTag(in: inode) { entries.append(tag) }
     for entry in entries { _ = space.take(entry.name.count) }
-    try volume.readDirectory(inode, after: cookie <= 2 ? 0 : cookie) { entry in
+    try volume.readDirectory(inode, after: cookie <= 3 ? 0 : cookie) { entry in
       guard space.take(entry.name.count) else { return false }
       entries.append(entry)
       return true

@@ -52,7 +52,6 @@ extension Bridge {
       try volume.setAttribute(
         name.bytes, to: value.bytes, of: inode, isMark ? .either : mode,
         by: member(caller, of: inode, name, reply))
-      marker.giveUp(name.bytes, of: inode)
       reply.done()
     } catch {
       reply.error(error.errno)
@@ -79,10 +78,10 @@ extension Bridge {
       try admit(.start)
       guard !inode.isTag else { throw .system(.notPermitted) }
       try volume.removeAttribute(name.bytes, of: inode)
-      marker.giveUp(name.bytes, of: inode)
+      giveUp(name.bytes, of: inode)
       reply.done()
     } catch {
-      let isMark = error == .system(.noData) && marker.giveUp(name.bytes, of: inode)
+      let isMark = error == .system(.noData) && giveUp(name.bytes, of: inode)
       if isMark { reply.done() } else { reply.error(error.errno) }
     }
   }

@@ -8,10 +8,10 @@ extension Bridge {
     do throws(VolumeError) {
       try admit(.start)
       try volume.unlink(FileName(name), in: parent)
-      marker.giveUp(name, in: parent)
+      giveUp(name, in: parent)
       reply.done()
     } catch {
-      let isTag = error == .system(.noSuchFile) && marker.giveUp(name, in: parent)
+      let isTag = error == .system(.noSuchFile) && giveUp(name, in: parent)
       if isTag { reply.done() } else { reply.error(error.errno) }
     }
   }
@@ -20,7 +20,7 @@ extension Bridge {
     do throws(VolumeError) {
       try admit(.start)
       try volume.removeDirectory(FileName(name), in: parent)
-      marker.giveUp(name, in: parent)
+      giveUp(name, in: parent)
       reply.done()
     } catch {
       reply.error(error.errno)
@@ -36,8 +36,7 @@ extension Bridge {
       guard let mode = RenameMode(flags: flags) else { throw .system(.invalid) }
       try volume.rename(
         FileName(name), in: parent, to: FileName(newName), in: newParent, mode)
-      marker.giveUp(name, in: parent)
-      marker.giveUp(newName, in: newParent)
+      giveUp(name, in: parent)
       reply.done()
     } catch {
       // A program that gets this copies instead.

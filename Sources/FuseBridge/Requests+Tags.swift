@@ -18,8 +18,8 @@ extension Bridge {
     }
   }
 
-  /// Only the administrator opens it for writing, as its mode has it. Then it becomes a stored file,
-  /// which the kernel finds when it looks the name up again, as it does after ESTALE.
+  /// Only the administrator opens it for writing, as its mode has it. Then it becomes a stored
+  /// file, which the kernel finds when it looks the name up again, as it does after ESTALE.
   func open(_ tag: ViewTag, _ flags: Int32, _ caller: Caller, _ reply: consuming Reply) {
     do throws(VolumeError) {
       try admit(.start)
@@ -33,12 +33,45 @@ extension Bridge {
     }
   }
 
+  /// The entry in the listing of the root, if nothing stored has its name.
+  func listedTag(in directory: InodeNumber) throws(VolumeError) -> DirectoryEntry? {
+    let tag = ViewTag.listed
+    guard directory == .root, marker.links(of: tag) > 0 else { return nil }
+    do throws(VolumeError) {
+      _ = try volume.lookup(FileName(tag.name), in: .root)
+      return nil
+    } catch {
+      guard error == .system(.noSuchFile) else { throw error }
+    }
+    return DirectoryEntry(name: tag.name, inode: tag.inode, type: S_IFREG, cookie: 3)
+  }
+
+  /// Something of a name was removed, or is to be. False if nothing stood in for it.
+  @discardableResult
+  func giveUp(_ name: Name, in parent: InodeNumber) -> Bool {
+    marker.hide(name, in: parent, watch: watchMarker)
+  }
+
+  @discardableResult
+  func giveUp(_ name: [UInt8], of inode: InodeNumber) -> Bool {
+    marker.hide(name, of: inode, watch: watchMarker)
+  }
+
+  /// A listing that the kernel keeps lacks what was hidden when it was made.
+  private func watchMarker() {
+    _ = try? Thread.start("coffre-marker") { [self] in
+      while let left = marker.left { Clock.sleep(nanoseconds: left) }
+      kernel.invalidate(.root)
+    }
+  }
+
   private func store(
     _ tag: ViewTag, isEmpty: Bool, _ caller: Caller
   ) throws(VolumeError) {
     do throws(VolumeError) {
       let made = try volume.makeNode(
         FileName(tag.name), in: .root, mode: S_IFREG | 0o444, device: 0, by: caller)
+      notifier.run { [self] in kernel.invalidate(.root) }
       guard !isEmpty, !tag.text.isEmpty else { return }
       try unsafe volume.write(made.inode, tag.text.span.bytes, at: 0, clearsSetID: false)
     } catch {

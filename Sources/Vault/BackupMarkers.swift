@@ -2,8 +2,8 @@ import Bytes
 import Disk
 import POSIX
 
-/// Whether backup programs are to pass a vault by. What they would copy of it is ciphertext, and safe
-/// anywhere; but it may be large, and a copy made while the vault is mounted is of no use.
+/// Whether backup programs are to pass a vault by. What they would copy of it is ciphertext, and
+/// safe anywhere; but it may be large, and a copy made while it is mounted is of no use.
 ///
 /// The markers are the policy: it is `exclude` where one of the two files is there. So it travels
 /// with a copy of the vault, and needs no password. Whoever may write the vault's folder may change

@@ -69,7 +69,7 @@ struct BackupPolicyTests {
       try vault.open(["--read-only"])
       try vault.lock()
       try check(vault, "if (\(Self.isMarked)) 2> /dev/null; then exit 1; fi")
-      try vault.reopen()
+      try vault.open()
       try check(vault, Self.isMarked)
       try vault.check("test \"$(cat file)\" = kept")
       try vault.lock()

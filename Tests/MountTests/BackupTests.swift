@@ -91,7 +91,8 @@ struct BackupTests {
     try open(home)
     for run in marked {
       let mounted = try backUp(home, run)
-      #expect(mounted == Found(letter: true, view: false, store: true), "included: \(run)")
+      let expected = Found(letter: true, view: !run.sparesView, store: true)
+      #expect(mounted == expected, "included: \(run)")
     }
   }
 
@@ -144,7 +145,8 @@ struct BackupTests {
   @Test(.enabled(if: Command.has("duplicity"), "no duplicity")) func duplicity() throws {
     try expect([
       Run("duplicity", "--exclude-if-present CACHEDIR.TAG", view: true, store: true),
-      Run("duplicity", "--exclude-if-present .nobackup", view: true, store: true),
+      // It looks for the name in a listing, where the view has the other tag alone.
+      Run("duplicity", "--exclude-if-present .nobackup", view: false, store: true),
       Run("duplicity", "--exclude-other-filesystems", view: true, store: false),
       Run("duplicity", "", view: false, store: false),
     ])

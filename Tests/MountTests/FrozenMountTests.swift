@@ -24,7 +24,10 @@ struct FrozenMountTests {
 
   private func mount() throws -> Outcome {
     try vault.coffre(
-      ["mount", vault.vault, vault.mount, "--password-file", Self.folder + "/password"])
+      [
+        "mount", vault.vault, vault.mount, "--password-file", Self.folder + "/password", "-o",
+        "nobackupmarker",
+      ])
   }
 
   @Test(arguments: ["locked", "killed"]) func opensForEver(name: String) throws {
