@@ -1,5 +1,6 @@
 import Crypto
 import FileTree
+import Format
 import POSIX
 import Session
 import Vault

@@ -1,4 +1,5 @@
 import Crypto
+import Format
 import POSIX
 import Vault
 
