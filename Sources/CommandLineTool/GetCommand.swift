@@ -23,9 +23,9 @@ enum GetCommand {
     let target = try Destination(arguments, name: path.lastName)
     if !isForced, !target.isFree { throw Copying.exists(target.shown) }
     try OpenTree.with(arguments, changes: false) { (tree) throws(Failure) in
-      try tree.export { (exported) throws(Failure) in
-        try copy(path, tree, to: target, isWhole: isWhole, isForced: isForced, exported)
-      }
+      let exported = Exported()
+      defer { tree.note(exported) }
+      try copy(path, tree, to: target, isWhole: isWhole, isForced: isForced, exported)
     }
   }
 
@@ -73,18 +73,16 @@ enum GetCommand {
         do throws(Errno) { output = try System.duplicate(1) } catch {
           throw Failure(error, doing: "standard output")
         }
-        try tree.export { (exported) throws(Failure) in
-          var options = CopyOptions()
-          exported.watch(&options)
-          do throws(CopyError) {
-            try FileCopy(options).send(source.file, to: output)
-          } catch {
-            guard case .target(let problem) = error else {
-              throw Copying(.outOfVault, outside: []).failure(error)
-            }
-            broken = problem.errno
-            throw Failure(problem.errno, doing: "standard output")
+        let exported = Exported()
+        defer { tree.note(exported) }
+        var options = CopyOptions()
+        exported.watch(&options)
+        do throws(CopyError) { try FileCopy(options).send(source.file, to: output) } catch {
+          guard case .target(let problem) = error else {
+            throw Copying(.outOfVault, outside: []).failure(error)
           }
+          broken = problem.errno
+          throw Failure(problem.errno, doing: "standard output")
         }
       }
     } catch {

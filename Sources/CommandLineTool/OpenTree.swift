@@ -62,16 +62,10 @@ struct OpenTree {
     return try use(tree, opened, body)
   }
 
-  /// Does work that hands contents out, and writes down how much did go, however it ends.
-  func export(
-    _ body: (Exported) throws(Failure) -> Void
-  ) throws(Failure) {
-    let exported = Exported()
-    defer {
-      let (files, bytes) = exported.counts
-      if files > 0 || bytes > 0 { noteExport(files, bytes) }
-    }
-    try body(exported)
+  /// Writes down how much was handed out, which is for work that does so to do at its end.
+  func note(_ exported: Exported) {
+    let (files, bytes) = exported.counts
+    if files > 0 || bytes > 0 { noteExport(files, bytes) }
   }
 
   private static func open(
