@@ -62,11 +62,12 @@ package struct FileCopy {
     while true {
       let count = try read(source, at: offset, limit: Self.pieceSize)
       if count == 0 { return options.copied() }
+      // Before it goes: of a piece that is cut short nobody knows how much did go.
+      options.tell(UInt64(count))
       do throws(Errno) { try System.send(target, buffer.bytes(in: 0..<count)) } catch {
         throw .target(.system(error))
       }
       offset += UInt64(count)
-      options.tell(UInt64(count))
     }
   }
 

@@ -35,12 +35,29 @@ package final class SystemFolder: Folder, SystemEntry {
 
   package func information(of name: [UInt8]) throws(VolumeError) -> FileInformation {
     try answer { () throws(Errno) in
-      FileInformation(try System.status(of: name, in: handle.descriptor))
+      let status = try System.status(of: name, in: handle.descriptor)
+      if isTag(status) { throw .noSuchFile }
+      return FileInformation(status)
     }
   }
 
   package func names() throws(VolumeError) -> [[UInt8]] {
-    try answer { () throws(Errno) in try System.nameBytes(in: handle.descriptor) }
+    try answer { () throws(Errno) in
+      try System.nameBytes(in: handle.descriptor).filter { name in
+        guard name == Self.listedTag,
+          let status = try? System.status(of: name, in: handle.descriptor)
+        else { return true }
+        return !isTag(status)
+      }
+    }
+  }
+
+  /// The tag that a mount has in listings, for backup programs.
+  private static let listedTag = Array("CACHEDIR.TAG".utf8)
+
+  /// Whether it is in the mount alone, and not in the vault.
+  private func isTag(_ status: FileStatus) -> Bool {
+    device != nil && InodeNumber(rawValue: status.inode).isTag
   }
 
   package func folder(_ name: [UInt8]) throws(VolumeError) -> any Folder {
@@ -48,7 +65,8 @@ package final class SystemFolder: Folder, SystemEntry {
   }
 
   package func file(_ name: [UInt8]) throws(VolumeError) -> any File {
-    try SystemFile(try open(name, [.nonBlocking]))
+    _ = try information(of: name)
+    return try SystemFile(try open(name, [.nonBlocking]))
   }
 
   package func makeFile(_ name: [UInt8]) throws(VolumeError) -> any File {

@@ -53,13 +53,6 @@ struct ViewTag {
   }
 }
 
-extension InodeNumber {
-  /// Those of a volume are below 2^36 (Inodes.swift).
-  static let firstTag = InodeNumber(rawValue: 1 << 40)
-  /// Whether the volume must not hear of it.
-  var isTag: Bool { self >= .firstTag }
-}
-
 /// What tells backup programs to pass a mounted vault by, since they would copy it in clear: tags
 /// in the root, and an attribute of the root. None of it is stored.
 ///

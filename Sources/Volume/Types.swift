@@ -5,6 +5,10 @@ package struct InodeNumber: RawRepresentable, Hashable, Sendable, Comparable {
   package let rawValue: UInt64
   package init(rawValue: UInt64) { self.rawValue = rawValue }
   package static let root = InodeNumber(rawValue: 1)
+  /// From here on no volume has any: they are below 2^36 (Inodes.swift). Who shows a volume may use
+  /// them for what it adds.
+  package static let firstTag = InodeNumber(rawValue: 1 << 40)
+  package var isTag: Bool { self >= .firstTag }
   package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 

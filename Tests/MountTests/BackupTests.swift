@@ -45,7 +45,8 @@ struct BackupTests {
 
   private func open(_ home: Mounted) throws {
     try home.open()
-    try home.check("mkdir -p Crises; echo '\(Self.planted)' > Crises/mars.csv; sync Crises/mars.csv")
+    try home.check(
+      "mkdir -p Crises; echo '\(Self.planted)' > Crises/mars.csv; sync Crises/mars.csv")
   }
 
   private func backUp(_ home: Mounted, _ run: Run) throws -> Found {
