@@ -107,11 +107,12 @@ final class LoginWatch: Sendable {
   private func tell(_ problem: String?, onlyIfUntried: Bool = false) {
     let isNew = state.withLock { state in
       if onlyIfUntried, state.isTried { return false }
-      if !onlyIfUntried { state.isTried = true }
       defer { state.problem = problem }
       return state.problem != problem
     }
     if isNew { listener.onProblem(problem) }
+    // Only now: whoever waits for the first attempt has heard of it.
+    if !onlyIfUntried { state.withLock { $0.isTried = true } }
   }
 }
 

@@ -98,9 +98,9 @@ import Testing
       try writeFile(path, [1, 2, 3])
       let parent = Int(getppid())
       let pipe = try Pipe()
-      let before = try System.status(at: path)
       let isAllowed = unsafe truncate(path, 3) == 0 && chmod(path, 0o600) == 0
       #expect(isAllowed, "nothing but the filter refuses it")
+      let before = try System.status(at: path)
 
       try Confinement.refuseCalls()
       let results = unsafe [
@@ -109,7 +109,7 @@ import Testing
       ]
       #expect(results == [-1, -1, -1, -1, -1, -1])
       let after = try System.status(at: path)
-      #expect(after == before)
+      #expect(after.size == before.size && after.permissions == before.permissions)
       let number = Int(pipe.reading.rawValue)
       for failure in [
         ConfinementTests.call(ConfinementTests.tgkill, parent, parent),
