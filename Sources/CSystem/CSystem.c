@@ -13,7 +13,6 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 const int coffre_o_path = O_PATH, coffre_o_directory = O_DIRECTORY,
@@ -33,16 +32,6 @@ int coffre_rename_new(int from, const char *name, int to, const char *new_name) 
   /* A filesystem without it: link(2) never replaces a name either. */
   if (linkat(from, name, to, new_name, 0) != 0) return -1;
   return unlinkat(from, name, 0);
-}
-
-long coffre_list_attributes(int fd, void *names, size_t limit) { return flistxattr(fd, names, limit); }
-
-long coffre_get_attribute(int fd, const char *name, void *value, size_t limit) {
-  return fgetxattr(fd, name, value, limit);
-}
-
-int coffre_set_attribute(int fd, const char *name, const void *value, size_t count) {
-  return fsetxattr(fd, name, value, count, 0);
 }
 
 static int has_flag(int fd, int flag) {

@@ -26,26 +26,25 @@ extension System {
   /// no such thing.
   package static func attributeNames(of file: borrowing Descriptor) throws(Errno) -> [[UInt8]] {
     let number = file.rawValue
-    var bytes = [UInt8](repeating: 0, count: 65536)
+    var bytes = [CChar](repeating: 0, count: 65536)
     let limit = bytes.count
     do throws(Errno) {
-      let count = try check { unsafe coffre_list_attributes(number, &bytes, limit) }
-      return bytes[..<count].split(separator: 0).map { Array($0) }
+      let count = try check { unsafe flistxattr(number, &bytes, limit) }
+      return bytes[..<count].split(separator: 0).map { $0.map { UInt8(bitPattern: $0) } }
     } catch {
       guard error == .notSupported else { throw error }
       return []
     }
   }
 
-  /// fgetxattr(2); ENODATA if there is none of that name.
+  /// fgetxattr(2); ENODATA if there is none of that name, ERANGE if it has more bytes than `limit`.
   package static func attribute(
-    _ name: [UInt8], of file: borrowing Descriptor
+    _ name: [UInt8], of file: borrowing Descriptor, limit: Int = 65536
   ) throws(Errno) -> [UInt8] {
     let number = file.rawValue
-    let text = name.map { CChar(bitPattern: $0) } + [0]
-    var bytes = [UInt8](repeating: 0, count: 65536)
-    let limit = bytes.count
-    let count = try check { unsafe coffre_get_attribute(number, text, &bytes, limit) }
+    let text = try text(name)
+    var bytes = [UInt8](repeating: 0, count: limit)
+    let count = try check { unsafe fgetxattr(number, text, &bytes, limit) }
     return Array(bytes[..<count])
   }
 
@@ -54,7 +53,7 @@ extension System {
     _ name: [UInt8], to value: [UInt8], of file: borrowing Descriptor
   ) throws(Errno) {
     let number = file.rawValue
-    let text = name.map { CChar(bitPattern: $0) } + [0]
-    _ = try check { Int(unsafe coffre_set_attribute(number, text, value, value.count)) }
+    let text = try text(name)
+    _ = try check { Int(unsafe fsetxattr(number, text, value, value.count, 0)) }
   }
 }

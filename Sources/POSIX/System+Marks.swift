@@ -8,11 +8,8 @@ extension System {
   package static func attribute(
     _ name: String, of file: borrowing Descriptor
   ) throws(Errno) -> [UInt8]? {
-    let number = file.rawValue
-    var value = [UInt8](repeating: 0, count: 256)
     do throws(Errno) {
-      let count = try check { unsafe fgetxattr(number, name, &value, value.count) }
-      return Array(value[..<count])
+      return try attribute(Array(name.utf8), of: file, limit: 256)
     } catch {
       guard error == .noData else { throw error }
       return nil
@@ -23,8 +20,7 @@ extension System {
   package static func setAttribute(
     _ name: String, to value: [UInt8], of file: borrowing Descriptor
   ) throws(Errno) {
-    let number = file.rawValue
-    _ = try check { Int(unsafe fsetxattr(number, name, value, value.count, 0)) }
+    try setAttribute(Array(name.utf8), to: value, of: file)
   }
 
   /// fremovexattr(2); no error if it is not there.

@@ -5,7 +5,7 @@ import Glibc
 /// name itself is never followed.
 extension System {
   /// A name for C. No name has a zero byte in it.
-  private static func text(_ name: [UInt8]) throws(Errno) -> [CChar] {
+  static func text(_ name: [UInt8]) throws(Errno) -> [CChar] {
     guard !name.contains(0) else { throw .invalid }
     return name.map { CChar(bitPattern: $0) } + [0]
   }
@@ -33,11 +33,10 @@ extension System {
   package static func status(
     of name: [UInt8], in directory: borrowing Descriptor
   ) throws(Errno) -> FileStatus {
+    let parent = directory.rawValue
     let text = try text(name)
     var status = stat()
-    guard unsafe fstatat(directory.rawValue, text, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
-      throw .current
-    }
+    _ = try check { Int(unsafe fstatat(parent, text, &status, AT_SYMLINK_NOFOLLOW)) }
     return FileStatus(status)
   }
 

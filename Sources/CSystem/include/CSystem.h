@@ -15,10 +15,6 @@ int coffre_fallocate(int fd, int mode, off_t offset, off_t length);
 /* renameat2(2) with RENAME_NOREPLACE; EEXIST if the new name is there. Where the filesystem has no such call it is for
    anything but directories. */
 int coffre_rename_new(int from, const char *name, int to, const char *new_name);
-/* Extended attributes of what is open, fgetxattr(2) and its like. */
-long coffre_list_attributes(int fd, void *names, size_t limit);
-long coffre_get_attribute(int fd, const char *name, void *value, size_t limit);
-int coffre_set_attribute(int fd, const char *name, const void *value, size_t count);
 /* The flag that `chattr +i` sets, which holds for root as well. */
 int coffre_is_immutable(int fd);
 int coffre_set_immutable(int fd, int on);
